@@ -1,11 +1,17 @@
 #include "base/host_process.hpp"
 
+#include <elf.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <climits>
+#include <cstring>
+#include <span>
 
 #include "base/clock.hpp"
 #include "base/proc.hpp"
+#include "base/self_memory.hpp"
 
 namespace flameprobe {
 namespace {
@@ -25,6 +31,20 @@ constinit ImagePlace watched_image;
 ImagePlace image_place(const std::string& directory) {
     const std::string stat = read_small_file((directory + "/stat").c_str()).value_or("");
     return {stat_number(stat, 26), stat_number(stat, 28)};
+}
+
+/// What execve(2) was given, which the auxiliary vector leads to.
+std::string executed_by_host() {
+    const auto vector = read_small_file((host_proc_directory() + "/auxv").c_str()).value_or("");
+    for (std::size_t at = 0; at + sizeof(Elf64_auxv_t) <= vector.size(); at += sizeof(Elf64_auxv_t)) {
+        Elf64_auxv_t entry;
+        std::memcpy(&entry, vector.data() + at, sizeof entry);
+        if (entry.a_type != AT_EXECFN) continue;
+        char path[PATH_MAX];
+        const std::size_t got = read_self(entry.a_un.a_val, std::as_writable_bytes(std::span(path)));
+        return {path, ::strnlen(path, got)};
+    }
+    return {};
 }
 
 }  // namespace
@@ -56,6 +76,12 @@ bool host_has_other_image() {
     const auto known = is_watched_from_outside() ? watched_image : image_place("/proc/self"),
                now = image_place(host_proc_directory());
     return now != known && now != ImagePlace{};
+}
+
+std::string executed_path() {
+    if (is_watched_from_outside()) return executed_by_host();
+    const auto* const executed = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
+    return executed != nullptr ? executed : "";
 }
 
 std::string host_memory_directory() { return is_watched_from_outside() ? host_proc_directory() : "/proc/thread-self"; }

@@ -37,6 +37,9 @@ std::string host_proc_directory();
 /// main thread, which has no memory any more once it has ended.
 std::string host_memory_directory();
 
+/// What execve(2) was given; where that was the dynamic linker, its path. Empty if it is not to be known.
+std::string executed_path();
+
 /// Nanoseconds of CPU time of all the host's threads; 0 if it has ended.
 std::uint64_t host_cpu_ns() noexcept;
 /// Nanoseconds of CPU time that the collector spends: of its thread, or of its own process.

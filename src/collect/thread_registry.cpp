@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/base_name.hpp"
+#include "base/host_process.hpp"
 #include "base/proc.hpp"
 
 namespace flameprobe {
@@ -15,6 +17,11 @@ constexpr std::size_t in_turn = 32;  // each costs some 5 us, where the collecto
 constexpr std::uint32_t most_names = 1000;
 constexpr std::uint64_t end_is_recent_ns = 2'000'000'000;
 constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
+
+std::string comm_of(const std::string& path) {
+    constexpr std::size_t most = 15;  // prctl(2), PR_SET_NAME
+    return std::string(base_name(path).substr(0, most));
+}
 
 }  // namespace
 
@@ -28,8 +35,8 @@ ThreadId ThreadRegistry::add(std::uint32_t tid, std::string_view name) {
 void ThreadRegistry::identify(std::uint32_t tid, Living& living) {
     auto name = living.name.empty() ? thread_comm(tid) : living.name;
     // The name of a thread that has ended cannot be read: it gets the main thread's, which the kernel gives to every
-    // new thread.
-    if (name.empty() && !threads_.empty()) name = threads_.front().thread.name;
+    // new thread; and to that one the file's.
+    if (name.empty()) name = threads_.empty() ? comm_of(executed_path()) : threads_.front().thread.name;
     living.id = add(tid, name.empty() ? std::string_view("[thread]") : std::string_view(name));
     living.name = threads_[living.id].thread.name;
     set_cpu(living);

@@ -1,8 +1,6 @@
 #include "session/run_info.hpp"
 
-#include <elf.h>
 #include <errno.h>
-#include <sys/auxv.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -10,7 +8,6 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
-#include <span>
 #include <string_view>
 
 #include "base/base_name.hpp"
@@ -18,7 +15,6 @@
 #include "base/host_process.hpp"
 #include "base/machine.hpp"
 #include "base/proc.hpp"
-#include "base/self_memory.hpp"
 
 namespace flameprobe {
 namespace {
@@ -35,27 +31,6 @@ std::string age_text() {
     const std::uint64_t started_s = stat_number(stat, 22) / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
     const std::uint64_t now_s = read_clock(CLOCK_BOOTTIME) / ns_per_second;
     return std::to_string(now_s - std::min(now_s, started_s)) + " s";
-}
-
-/// What execve(2) was given, which the auxiliary vector leads to.
-std::string executed_by_host() {
-    const auto vector = read_small_file((host_proc_directory() + "/auxv").c_str()).value_or("");
-    for (std::size_t at = 0; at + sizeof(Elf64_auxv_t) <= vector.size(); at += sizeof(Elf64_auxv_t)) {
-        Elf64_auxv_t entry;
-        std::memcpy(&entry, vector.data() + at, sizeof entry);
-        if (entry.a_type != AT_EXECFN) continue;
-        char path[PATH_MAX];
-        const std::size_t got = read_self(entry.a_un.a_val, std::as_writable_bytes(std::span(path)));
-        return {path, ::strnlen(path, got)};
-    }
-    return {};
-}
-
-/// What execve(2) was given; where that was the dynamic linker, the program that it was told to run.
-std::string executed_path() {
-    if (is_watched_from_outside()) return executed_by_host();
-    const auto* const executed = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
-    return executed != nullptr ? executed : "";
 }
 
 std::string executable_path() {
