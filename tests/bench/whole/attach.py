@@ -33,6 +33,7 @@ from programs import Missing
 PAGE = ROOT / "docs" / "attach.md"
 BEGIN, END = "<!-- tests/bench/whole/attach.py: begin -->", "<!-- tests/bench/whole/attach.py: end -->"
 TOGGLE = 44  # a realtime signal, which none of the programs uses
+PERF_WAYS = ("perf -p", "perf -a")
 NO_CODE = ("[kernel", "[lost", "[not sampled", "[truncated", "[throttled")
 
 
@@ -56,12 +57,12 @@ class Watcher:
 
 
 class Perf:
-    """`perf record` of the same processes, without stacks: what the kernel's part costs alone."""
+    """`perf record` without stacks: what the kernel's part costs alone. Of the same processes, or of whole CPUs."""
 
-    def __init__(self, pid, frequency, directory):
+    def __init__(self, whole_cpus, pid, frequency, directory):
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        self.argv = ["perf", "record", "-q", "-F", str(frequency), "-e", "cpu-clock", "-o", str(directory / "perf.data"), "-p",
-                     ",".join([str(pid), *children])]
+        of = ["-a"] if whole_cpus else ["-p", ",".join([str(pid), *children])]
+        self.argv = ["perf", "record", "-q", "-F", str(frequency), "-e", "cpu-clock", "-o", str(directory / "perf.data"), *of]
 
     def __enter__(self):
         self.process = subprocess.Popen(self.argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -135,9 +136,9 @@ def without_library(program, user, options, directory):
                     time.sleep(options.seconds / 8)
                     rates.append((frequency, rate(count, options.seconds)))
                 rates.append(("alone", rate(count, options.seconds)))
-                if options.perf:
-                    with Perf(process.pid, frequency, directory):
-                        rates.append((f"perf {frequency}", rate(count, options.seconds)))
+                for way in PERF_WAYS if options.perf else ():
+                    with Perf(way == "perf -a", process.pid, frequency, directory):
+                        rates.append((f"{way} {frequency}", rate(count, options.seconds)))
                     rates.append(("alone", rate(count, options.seconds)))
     return Profile(directory / "attached"), beside_alone(rates), unrest(rates)
 
@@ -189,8 +190,9 @@ def row(name, user, options):
             sides.append(side(program, user, options, directory))
     (outside, of_attached, chance_of_turn), (inside, (far, by_chance), of_library) = sides
     if options.perf:
-        print(f"{program.name}, {user}: `perf record` without stacks takes {taken(of_attached.get('perf 99'))} % at 99 Hz, "
-              f"{taken(of_attached.get('perf 997'))} at 997")
+        for way in PERF_WAYS:
+            print(f"{program.name}, {user}: `{way}` without stacks takes {taken(of_attached.get(f'{way} 99'))} % at 99 Hz, "
+                  f"{taken(of_attached.get(f'{way} 997'))} at 997")
     unrest_of_turns = "–" if math.isnan(chance_of_turn) else f"{chance_of_turn:.1f}"
     return (f"| {program.name} | {user} | {outside.rooted:.1%}, {inside.rooted:.1%} | {outside.named:.1%}, {inside.named:.1%} | "
             f"{far:.3f} ({by_chance:.3f}) | {taken(of_attached.get(99))} | {taken(of_attached.get(997))} | "
@@ -203,7 +205,7 @@ def main():
     parser.add_argument("--users", default="root,ordinary" if os.geteuid() == 0 else "ordinary")
     parser.add_argument("--rounds", type=int, default=3, help="0: on a busy machine, where what it costs cannot be measured")
     parser.add_argument("--seconds", type=float, default=1.3, help="of each turn")
-    parser.add_argument("--perf", action="store_true", help="also what `perf record` without stacks takes of the same programs")
+    parser.add_argument("--perf", action="store_true", help="also what `perf record` without stacks takes")
     parser.add_argument("--small", action="store_true", help="only to see that it works")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
