@@ -8,14 +8,12 @@
 #include <unordered_set>
 
 #include "cpu/arch.hpp"
+#include "unwind/expression.hpp"
 #include "unwind/known_code.hpp"
-#include "unwind/location.hpp"
 
 namespace flameprobe {
 
 namespace {
-
-using Origin = SlotLocation::Origin;
 
 std::optional<RuleBase> base_of(unsigned dwarf_register) {
     switch (dwarf_register) {
@@ -40,7 +38,7 @@ bool set_cfa(Dwarf_Frame& frame, std::uint64_t address, UnwindRule& rule) {
     std::size_t count = 0;
     if (::dwarf_frame_cfa(&frame, &operations, &count) != 0 || count == 0) return false;
     const auto cfa = reduce(operations, count, address);
-    if (!cfa || cfa->origin != Origin::base) return false;
+    if (!cfa || cfa->base == SlotLocation::cfa) return false;
     const auto base = base_of(cfa->base);
     const auto offset = narrow(cfa->offset);
     if (!base || !offset) return false;
@@ -64,7 +62,7 @@ Saved saved_register(Dwarf_Frame& frame, unsigned number, std::uint64_t address)
     if (count == 0) return {operations == nullptr ? Saved::How::same : Saved::How::undefined, {}};
     // A value instead of a place ends in DW_OP_stack_value, another register is DW_OP_regx: neither can be reduced.
     const auto place = reduce(operations, count, address);
-    if (!place || place->loaded || place->origin == Origin::constant) return {};
+    if (!place || place->loaded) return {};
     return {Saved::How::slot, *place};
 }
 
@@ -77,7 +75,7 @@ struct SlotField {
         if (saved.how == Saved::How::other) return false;
         // libdw 0.188 calls registers undefined that no rule mentions, where compilers mean "same" (rbx above all).
         if (saved.how != Saved::How::slot) return *offset = UnwindRule::same, true;
-        if (saved.slot.origin == Origin::base) {
+        if (saved.slot.base != SlotLocation::cfa) {
             const auto base = base_of(saved.slot.base);
             if (!base) return false;
             origin = *base == RuleBase::sp   ? SlotOrigin::sp

@@ -118,3 +118,48 @@ TEST_CASE("what no frame can say ends the evaluation") {
     CHECK_FALSE(of({op(DW_OP_addr, 0x1000)}));
     CHECK_FALSE(of({op(DW_OP_lit1), op(DW_OP_entry_value)}));
 }
+
+namespace {
+
+std::optional<SlotLocation> reduced(const std::vector<Dwarf_Op>& operations, std::uint64_t pc = 0x400000) {
+    return reduce(operations.data(), operations.size(), pc);
+}
+
+bool is_place(const std::optional<SlotLocation>& found, unsigned base, std::int64_t offset, bool loaded = false) {
+    return found && found->base == base && found->offset == offset && found->loaded == loaded;
+}
+
+}  // namespace
+
+TEST_CASE("what is the same in every frame is a register and a constant") {
+    CHECK(is_place(reduced({op(DW_OP_breg7, 16)}), 7, 16));
+    CHECK(is_place(reduced({op(DW_OP_bregx, 6, minus(8))}), 6, -8));
+    CHECK(is_place(reduced({op(DW_OP_call_frame_cfa), op(DW_OP_plus_uconst, minus(24))}), SlotLocation::cfa, -24));
+    CHECK(is_place(reduced({op(DW_OP_call_frame_cfa), op(DW_OP_breg6, 8)}), 6, 8));
+    CHECK(is_place(reduced({op(DW_OP_const4u, 40), op(DW_OP_breg6, 2), op(DW_OP_plus)}), 6, 42));
+    CHECK(is_place(reduced({op(DW_OP_breg7, 160), op(DW_OP_deref)}), 7, 160, true));
+}
+
+TEST_CASE("what differs from frame to frame is no place") {
+    CHECK_FALSE(reduced({op(DW_OP_breg7, 0), op(DW_OP_const1s, minus(16)), op(DW_OP_and)}));
+    CHECK_FALSE(reduced({op(DW_OP_breg7, 0), op(DW_OP_breg7, 0), op(DW_OP_plus)}));
+    CHECK_FALSE(reduced({op(DW_OP_breg7, 0), op(DW_OP_neg)}));
+    CHECK_FALSE(reduced({op(DW_OP_breg7, 0), op(DW_OP_breg6, 0), op(DW_OP_lit0), op(DW_OP_ge), op(DW_OP_plus)}));
+    CHECK_FALSE(reduced({op(DW_OP_breg7, 0), op(DW_OP_breg6, 0), op(DW_OP_lit5), op(DW_OP_eq), op(DW_OP_plus)}));
+    CHECK_FALSE(reduced({op(DW_OP_breg7, 0), op(DW_OP_deref), op(DW_OP_plus_uconst, 8)}));
+    CHECK_FALSE(reduced({op(DW_OP_breg7, 0), op(DW_OP_deref), op(DW_OP_deref)}));
+    CHECK_FALSE(reduced({op(DW_OP_lit7)}));
+    CHECK_FALSE(reduced({op(DW_OP_breg3, 0), op(DW_OP_stack_value)}));
+    CHECK_FALSE(reduced({op(DW_OP_reg3)}));
+}
+
+#ifdef __x86_64__
+TEST_CASE("the PLT's CFA depends on where in its entry the code stands") {
+    // rsp + 8 + ((rip & 15) >= 11) * 8
+    const std::vector<Dwarf_Op> plt = {op(DW_OP_breg7, 8), op(DW_OP_breg16, 0), op(DW_OP_lit15),
+                                       op(DW_OP_and),      op(DW_OP_lit11),     op(DW_OP_ge),
+                                       op(DW_OP_lit3),     op(DW_OP_shl),       op(DW_OP_plus)};
+    CHECK(is_place(reduced(plt, 0x400006), 7, 8));
+    CHECK(is_place(reduced(plt, 0x40000b), 7, 16));
+}
+#endif
