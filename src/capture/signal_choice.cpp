@@ -3,13 +3,13 @@
 #include <signal.h>
 #include <sys/time.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
 
 #include "base/host_signals.hpp"
 #include "base/proc.hpp"
+#include "base/process_status.hpp"
 #include "capture/handler/handler.hpp"
 #include "capture/handler/hooks.hpp"
 
@@ -51,11 +51,8 @@ std::vector<std::string> thread_states() {
 
 }  // namespace
 
-bool blocks_signal(const char* status, int signal) {
-    const char* const line = std::strstr(status, "\nSigBlk:");
-    if (line == nullptr) return false;
-    const unsigned long long mask = std::strtoull(line + sizeof "\nSigBlk:" - 1, nullptr, 16);
-    return (mask >> (signal - 1) & 1) != 0;
+bool blocks_signal(const std::string& status, int signal) {
+    return (status_number(status, "SigBlk", 16).value_or(0) >> (signal - 1) & 1) != 0;
 }
 
 Result<int> choose_signal() {
@@ -65,7 +62,7 @@ Result<int> choose_signal() {
     for (const int signal : candidates()) {
         if (!is_free(signal)) continue;
         std::size_t blocked = 0;
-        for (const auto& state : states) blocked += blocks_signal(state.c_str(), signal) ? 1 : 0;
+        for (const auto& state : states) blocked += blocks_signal(state, signal) ? 1 : 0;
         if (blocked >= fewest) continue;
         best = signal;
         fewest = blocked;

@@ -1,6 +1,8 @@
 // Which signal the handler engines may use without taking one from the host.
 #pragma once
 
+#include <string>
+
 #include "base/result.hpp"
 
 namespace flameprobe {
@@ -22,6 +24,6 @@ bool is_default_for_host(int signal);
 bool holds_signal(int signal);
 
 /// Does the thread block `signal`? `status` is the text of its /proc/self/task/TID/status.
-bool blocks_signal(const char* status, int signal);
+bool blocks_signal(const std::string& status, int signal);
 
 }  // namespace flameprobe

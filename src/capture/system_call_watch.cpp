@@ -1,9 +1,7 @@
 #include "capture/system_call_watch.hpp"
 
-#include <cstdlib>
-#include <cstring>
-
 #include "base/proc.hpp"
+#include "base/process_status.hpp"
 
 namespace flameprobe {
 namespace {
@@ -13,12 +11,10 @@ constexpr std::uint64_t unknown = ~std::uint64_t{0};
 /// The filters in force for a thread (proc(5): Seccomp_filters, Linux 5.9); unknown in strict mode, and where an older
 /// kernel only says that there are some.
 std::uint64_t filters(const char* status_path) {
-    const auto status = read_small_file(status_path);
-    if (!status) return 0;
-    const char* const mode = std::strstr(status->c_str(), "\nSeccomp:\t");
-    if (mode == nullptr || mode[10] == '0') return 0;
-    const char* const count = std::strstr(status->c_str(), "\nSeccomp_filters:\t");
-    return mode[10] != '2' || count == nullptr ? unknown : std::strtoull(count + 18, nullptr, 10);
+    const std::string status = read_small_file(status_path).value_or("");
+    const auto mode = status_number(status, "Seccomp");
+    if (mode.value_or(0) == 0) return 0;
+    return mode == 2 ? status_number(status, "Seccomp_filters").value_or(unknown) : unknown;
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ void TimerSlots::arm(std::size_t index, std::uint64_t cpu_ns) {
 
 TimerSlots::Blocking TimerSlots::blocking(std::uint32_t tid) const {
     const auto status = tasks_.file(tid, "status");
-    if (!status || !blocks_signal(status->c_str(), state_.signal)) return Blocking::no;
+    if (!status || !blocks_signal(*status, state_.signal)) return Blocking::no;
     return status->find("\nState:\tS") != std::string::npos ? Blocking::yes : Blocking::yes_or_in_handler;
 }
 

@@ -1,12 +1,11 @@
 #include "capture/timer_source.hpp"
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 #include <utility>
 
 #include "base/clock.hpp"
 #include "base/proc.hpp"
+#include "base/process_status.hpp"
 #include "capture/handler/attach.hpp"
 #include "capture/perf_event.hpp"
 #include "capture/signal_choice.hpp"
@@ -22,9 +21,7 @@ std::uint32_t cells_needed(const CaptureOptions& options) {
 
 // Of the user, in all processes (proc(5)); 0 without /proc.
 std::uint64_t pending_signals() {
-    const auto status = read_small_file("/proc/self/status");
-    const char* const line = status ? std::strstr(status->c_str(), "\nSigQ:\t") : nullptr;
-    return line == nullptr ? 0 : std::strtoull(line + sizeof "\nSigQ:\t" - 1, nullptr, 10);
+    return status_number(read_small_file("/proc/self/status").value_or(""), "SigQ").value_or(0);
 }
 
 // In a forked child the parent's memory reads as zeros (MADV_WIPEONFORK).

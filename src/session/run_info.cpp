@@ -15,6 +15,7 @@
 #include "base/host_process.hpp"
 #include "base/machine.hpp"
 #include "base/proc.hpp"
+#include "base/process_status.hpp"
 
 namespace flameprobe {
 namespace {
@@ -65,11 +66,8 @@ std::vector<RunFact> facts_of_machine() {
 
 std::uint32_t parent_process() {
     if (is_in_host_process()) return static_cast<std::uint32_t>(::getppid());
-    constexpr std::string_view before = "\nPPid:\t";
-    const auto status = read_small_file((host_proc_directory() + "/status").c_str());
-    const auto at = status ? status->find(before) : std::string::npos;
-    if (at == std::string::npos) return 0;
-    return static_cast<std::uint32_t>(std::strtoul(status->c_str() + at + before.size(), nullptr, 10));
+    const std::string status = read_small_file((host_proc_directory() + "/status").c_str()).value_or("");
+    return static_cast<std::uint32_t>(status_number(status, "PPid").value_or(0));
 }
 
 }  // namespace
