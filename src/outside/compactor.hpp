@@ -11,7 +11,7 @@
 
 #include "base/descriptor.hpp"
 #include "base/result.hpp"
-#include "profile/sink.hpp"
+#include "outside/partial_sink.hpp"
 
 namespace flameprobe {
 
@@ -19,23 +19,14 @@ namespace flameprobe {
 /// passes everything else on. Sums are passed on when later slots have begun, the rest and the summary by finish(). The
 /// last sample has the time of the last one that came: who appends to the profile writes times as differences to it.
 /// Memory: about 40 bytes for each sum of two slots.
-class Compactor final : public ProfileSink {
+class Compactor final : public PartialSink {
 public:
     /// `slot_ns`: how far apart in time samples may be that become one; not 0.
-    Compactor(ProfileSink& to, std::uint64_t slot_ns) : to_(to), slot_ns_(slot_ns) {}
+    Compactor(ProfileSink& to, std::uint64_t slot_ns) : PartialSink(&to), to_(to), slot_ns_(slot_ns) {}
 
-    void run(const RunInfo& info) override { to_.run(info); }
-    void string(std::uint32_t id, const std::string& text) override { to_.string(id, text); }
-    void mapping(MappingId id, const Mapping& mapping) override { to_.mapping(id, mapping); }
-    void location(LocationId id, const Location& location) override { to_.location(id, location); }
-    void stack(StackId id, const StackNode& node) override { to_.stack(id, node); }
-    void thread(ThreadId id, const Thread& thread) override { to_.thread(id, thread); }
     void sample(const Sample& sample) override { add(0, sample); }
-    void event(EventId id, const EventInfo& info) override { to_.event(id, info); }
     void event_sample(EventId event, const Sample& sample) override { add(event, sample); }
     void summary(const Summary& summary) override { summary_ = summary; }
-    void symbols(LocationId id, const std::vector<ArchivedSymbol>& symbols) override { to_.symbols(id, symbols); }
-    void death(const Death& death) override { to_.death(death); }
     void count(const WorkCount& count) override;
 
     void finish();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "outside/partial_sink.hpp"
 #include "outside/reader.hpp"
 #include "profile/format.hpp"
 

@@ -35,22 +35,4 @@ public:
     virtual void count(const WorkCount& count) = 0;
 };
 
-/// For sinks that want some kinds of records only.
-class PartialSink : public ProfileSink {
-public:
-    void run(const RunInfo& /*info*/) override {}
-    void string(std::uint32_t /*id*/, const std::string& /*text*/) override {}
-    void mapping(MappingId /*id*/, const Mapping& /*mapping*/) override {}
-    void location(LocationId /*id*/, const Location& /*location*/) override {}
-    void stack(StackId /*id*/, const StackNode& /*node*/) override {}
-    void thread(ThreadId /*id*/, const Thread& /*thread*/) override {}
-    void sample(const Sample& /*sample*/) override {}
-    void summary(const Summary& /*summary*/) override {}
-    void symbols(LocationId /*id*/, const std::vector<ArchivedSymbol>& /*symbols*/) override {}
-    void event(EventId /*id*/, const EventInfo& /*info*/) override {}
-    void event_sample(EventId /*event*/, const Sample& /*sample*/) override {}
-    void death(const Death& /*death*/) override {}
-    void count(const WorkCount& /*count*/) override {}
-};
-
 }  // namespace flameprobe

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "outside/byte_source.hpp"
+#include "outside/partial_sink.hpp"
 #include "outside/reader.hpp"
 #include "symbolize/provenance.hpp"
 

@@ -12,6 +12,7 @@
 #include "base/printed.hpp"
 #include "export/output_file.hpp"
 #include "inputs.hpp"
+#include "outside/partial_sink.hpp"
 #include "outside/processes.hpp"
 #include "outside/reader.hpp"
 #include "outside/write_processes.hpp"
@@ -69,28 +70,14 @@ private:
 };
 
 /// Copies a profile while it is read, a block at a time.
-class Copy final : public ProfileSink {
+class Copy final : public PartialSink {
 public:
-    explicit Copy(ProfileWriter& to) : to_(to) {}
-
-    void run(const RunInfo& info) override { to_.run(info), flush(); }
-    void string(std::uint32_t id, const std::string& text) override { to_.string(id, text), flush(); }
-    void mapping(MappingId id, const Mapping& mapping) override { to_.mapping(id, mapping), flush(); }
-    void location(LocationId id, const Location& location) override { to_.location(id, location), flush(); }
-    void stack(StackId id, const StackNode& node) override { to_.stack(id, node), flush(); }
-    void thread(ThreadId id, const Thread& thread) override { to_.thread(id, thread), flush(); }
-    void sample(const Sample& sample) override { to_.sample(sample), flush(); }
-    void event(EventId id, const EventInfo& info) override { to_.event(id, info), flush(); }
-    void event_sample(EventId event, const Sample& s) override { to_.event_sample(event, s), flush(); }
-    void summary(const Summary& summary) override { to_.summary(summary), flush(); }
-    void symbols(LocationId id, const std::vector<ArchivedSymbol>& list) override { to_.symbols(id, list), flush(); }
-    void death(const Death& death) override { to_.death(death), flush(); }
-    void count(const WorkCount& count) override { to_.count(count), flush(); }
+    explicit Copy(ProfileWriter& to) : PartialSink(&to), to_(to) {}
 
     const std::optional<Error>& error() const { return error_; }
 
 private:
-    void flush() {
+    void passed_on() override {
         if (to_.buffered() < format::full_block_payload || error_) return;
         if (auto written = to_.flush(); !written) error_ = written.error();
     }

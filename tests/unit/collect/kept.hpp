@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "capture/record.hpp"
-#include "profile/sink.hpp"
+#include "outside/partial_sink.hpp"
 
 namespace flameprobe {
 

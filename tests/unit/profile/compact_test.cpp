@@ -29,19 +29,13 @@ struct Sums final : PartialSink {
     std::map<std::pair<ThreadId, StackId>, std::uint64_t> weights, hits;
     std::uint64_t samples = 0, last_ns = 0;
 
-    void run(const RunInfo& info) override { definitions.run(info); }
-    void string(std::uint32_t id, const std::string& text) override { definitions.string(id, text); }
-    void mapping(MappingId id, const Mapping& mapping) override { definitions.mapping(id, mapping); }
-    void location(LocationId id, const Location& location) override { definitions.location(id, location); }
-    void stack(StackId id, const StackNode& node) override { definitions.stack(id, node); }
-    void thread(ThreadId id, const Thread& thread) override { definitions.thread(id, thread); }
+    Sums() : PartialSink(&definitions) {}
     void sample(const Sample& sample) override {
         weights[{sample.thread, sample.stack}] += sample.weight;
         hits[{sample.thread, sample.stack}] += sample.hits;
         ++samples;
         last_ns = sample.time_ns;
     }
-    void summary(const Summary& summary) override { definitions.summary(summary); }
 };
 
 /// A random run, written to a profile and to the sums that are expected.

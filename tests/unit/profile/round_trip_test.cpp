@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "example.hpp"
+#include "outside/partial_sink.hpp"
 #include "outside/reader.hpp"
 #include "profile/record_fields.hpp"
 #include "profile/writer.hpp"

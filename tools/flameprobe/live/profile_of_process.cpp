@@ -11,6 +11,7 @@
 #include <set>
 
 #include "base/proc.hpp"
+#include "outside/partial_sink.hpp"
 #include "outside/reader.hpp"
 
 namespace flameprobe {
