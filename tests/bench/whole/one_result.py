@@ -1,14 +1,12 @@
-"""One run, one result: what it costs, and what it holds: one_result.py forks|redis|trees [--pairs 5] [--freq 99] [--small]
+"""One run, one result: what it costs: one_result.py forks|redis [--pairs 5] [--freq 99] [--small]
 
 forks: a program that forks two workers of 0.1 s of CPU time twenty times and waits for each pair; elapsed time alone,
 with one result and with a result for each process, in turns. redis: peak memory of the server until it has ended, and
-the time from its SIGTERM until it has ended and its picture is there, with --samples 10000. trees: what is left of
-trees of processes, and the sum of what is shown beside the processes' clocks. Without one of these names all three.
-Of another build the same, to compare: FLAMEPROBE_BUILD=DIRECTORY. make and `true`: short_lives.py; pgbench -C:
-connections.py. Times are worth something on a quiet machine only."""
+the time from its SIGTERM until it has ended and its picture is there, with --samples 10000. Without one of these
+names both. Of another build the same, to compare: FLAMEPROBE_BUILD=DIRECTORY. make and `true`: short_lives.py;
+pgbench -C: connections.py; what is left of trees: trees.py. Times are worth something on a quiet machine only."""
 
 import argparse
-import json
 import os
 import subprocess
 import sys
@@ -18,8 +16,8 @@ from pathlib import Path
 
 from contenders import LIBRARY, clean_environment, machine, spread
 
-from harness import render, run, started, wait_until  # noqa: E402  (contenders has added the path)
-from programs import COMPILER, PROGRAMS, Missing, find, free_port, listening, load  # noqa: E402
+from harness import started, wait_until  # noqa: E402  (contenders has added the path)
+from programs import Missing, find, free_port, listening, load  # noqa: E402
 
 FORKS = r"""
 import os, sys, time
@@ -37,16 +35,6 @@ for _ in range(int(sys.argv[1])):
     for child in children: os.waitpid(child, 0)
 """
 PYTHON = "/usr/bin/python3"
-WORK = f"{PYTHON} -c 'import time\nwhile time.process_time() < 0.3: pass'"
-TREES = {
-    "forks": [PYTHON, "-c", FORKS, 3],
-    "sh -c 'a; b'": ["sh", "-c", f"{WORK}; {WORK}"],
-    "a pipe": ["sh", "-c", f"{WORK} | {WORK}"],
-    "env": ["env", *f"{PYTHON} -c".split(), "import time\nwhile time.process_time() < 0.3: pass"],
-    "timeout": ["timeout", "60", "sh", "-c", WORK],
-    "setsid": ["sh", "-c", f"setsid sh -c \"{WORK}\" & {WORK}; wait"],
-    "a daemon": ["sh", "-c", f"({WORK}; {WORK}) & exit 0"],
-}
 
 
 def settings(place, frequency, **more):
@@ -119,48 +107,9 @@ def redis(options, directory):
         print(f"| {name} | {spread(peaks)[0]:.1f} | {1000 * spread(ends)[0]:.0f} |", flush=True)
 
 
-def told_of(place):
-    """(files, processes that are shown, seconds that are shown, seconds of the processes' clocks)"""
-    wait_until(lambda: not list(place.glob("*.run")), 120, "the end of the run's folder")
-    profiles = sorted(place.glob("*.fprobe"))
-    if len(profiles) != 1:
-        raise SystemExit(f"{len(profiles)} results in {sorted(p.name for p in place.iterdir())}")
-    told = json.loads(render(profiles[0], "--format", "json", "-o", "-").stdout)
-    rows = [line for line in render(profiles[0], "--tree", "--top", "1").stdout.splitlines() if " %   " in line]
-    files = {path.name for path in place.iterdir() if path.stem.startswith(profiles[0].stem.split(".")[0])}
-    return len(files), len(rows), told["cpu_time"]["sampled_ns"] / 1e9, told["cpu_time"]["process_ns"] / 1e9
-
-
-def trees(options, directory):
-    print("\n| tree | files | processes in the picture | shown, s | processes' clocks, s | shown of it |\n|-|-|-|-|-|-|")
-
-    def row(name, place):
-        files, processes, shown, clocks = told_of(place)
-        print(f"| {name} | {files} | {processes} | {shown:.2f} | {clocks:.2f} | {shown / clocks:.1%} |", flush=True)
-
-    for name, argv in TREES.items():
-        place = Path(tempfile.mkdtemp(dir=directory))
-        ran = run(argv, place, settings(place, 499), timeout=120)
-        if ran.returncode != 0:
-            raise SystemExit(f"{name} ended with {ran.returncode}: {ran.stderr}")
-        row(name, place)
-    if options.small:
-        return
-    for program in (COMPILER, *(p for p in PROGRAMS if p.name in ("redis-server", "nginx", "postgres"))):
-        work, place = (Path(tempfile.mkdtemp(dir=directory)) for _ in range(2))
-        place.chmod(0o777)
-        (work / "run").mkdir()
-        try:
-            program.start(work / "run", settings(place, 499), 2)
-        except Missing as what:
-            print(f"| {program.name} | {what} is not installed |")
-            continue
-        row(program.name, place)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="*", choices=["forks", "redis", "trees", []])
+    parser.add_argument("what", nargs="*", choices=["forks", "redis", []])
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--freq", default="99")
     parser.add_argument("--samples", type=int, default=10_000)
@@ -171,7 +120,7 @@ def main():
     print(machine() + f", load {os.getloadavg()[0]:.1f}, uid {os.geteuid()}\n")
     with tempfile.TemporaryDirectory(prefix="flameprobe-bench-") as directory:
         os.chmod(directory, 0o755)
-        for name, measure in (("forks", forks), ("redis", redis), ("trees", trees)):
+        for name, measure in (("forks", forks), ("redis", redis)):
             if not options.what or name in options.what:
                 try:
                     measure(options, directory)
@@ -179,4 +128,5 @@ def main():
                     print(f"{what} is not installed")
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
