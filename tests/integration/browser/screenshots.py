@@ -21,6 +21,7 @@ from browser import Browser
 BUILD, OUT = map(os.path.abspath, sys.argv[1:3])
 os.environ["FLAMEPROBE_BUILD"] = BUILD
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import programs  # noqa: E402
 from programs import forwarder_built  # noqa: E402
 WANTED = set(sys.argv[3:])
 RENDER, FLAMEPROBE = f"{BUILD}/tools/render/flameprobe-render", f"{BUILD}/tools/flameprobe/flameprobe"
@@ -153,6 +154,16 @@ def postgres(directory):
     return glob.glob(str(place / "postgres.*.fprobe"))
 
 
+def one_run(directory, name, start):
+    """All processes of a run in one profile."""
+    place = Path(directory) / name
+    (place / "server" / "run").mkdir(parents=True)
+    os.chmod(directory, 0o755)  # PostgreSQL's server and nginx's workers are another user's
+    place.chmod(0o777)
+    start(place / "server" / "run", environment(str(place / name)), SECONDS // 2)
+    return str(place / f"{name}.fprobe")
+
+
 def free_port():
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
@@ -257,6 +268,9 @@ def make(directory):
         "redis-busy-waits": lambda: page("redis-busy-waits", "--event", "offcpu", profile("redis-busy-waits")),
         "strips": lambda: page("strips", profile("mutex-waits")),
         "mutex-waits": lambda: page("mutex-waits", "--event", "offcpu", profile("mutex-waits")),
+        "nginx": lambda: page("nginx", one_run(directory, "nginx", programs.nginx)),
+        "make": lambda: page("make", one_run(directory, "make", programs.compiler)),
+        "postgres": lambda: page("postgres", one_run(directory, "postgres", programs.postgres)),
         "postgres-waits": lambda: page("postgres-waits", "--event", "offcpu", "--tree", *postgres(directory)),
         "leak": lambda: page("leak", "--diff", "--event", "heap-end", kept(path("before"), "keep"), kept(path("after"), "keep", "leak")),
         "allocations": lambda: per_request(directory),
@@ -273,7 +287,7 @@ SHOTS = {
     "live": (1200, 560, True, ""), "user-ring": (1200, 640, False, "#fold=1"), "user-auto": (1200, 640, False, "#fold=1"),
     "strips": (1200, 640, False, "#fold=1"),
     "redis-waits": (1200, 520, False, ""), "redis-busy-waits": (1200, 520, False, ""), "mutex-waits": (1200, 700, False, "#fold=1"),
-    "postgres-waits": (1200, 640, False, "#fold=1"),
+    "nginx": (1440, 760, False, ""), "make": (1440, 760, False, ""), "postgres": (1440, 760, False, ""), "postgres-waits": (1200, 640, False, "#fold=1"),
     "leak": (1200, 420, False, ""), "allocations": (1200, 640, False, ""), "deadlock": (1200, 640, False, ""),
 }
 
