@@ -1,13 +1,12 @@
 #include "collect/mapped_files.hpp"
 
-#include <elf.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cinttypes>
 #include <cstdio>
-#include <cstring>
+#include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -17,7 +16,6 @@
 #include "base/proc_maps.hpp"
 #include "base/regular_file.hpp"
 #include "base/self_memory.hpp"
-#include "unwind/elf_image.hpp"
 
 namespace flameprobe {
 
@@ -86,9 +84,9 @@ void MappedFiles::hold_gone(Held& held, const CodeRegion& region) {
         held.file = {};
     }
     auto image = copy_mapped_parts(region.start, region.path);
-    if (!image || image->size() > most_image_bytes - std::min(images_, most_image_bytes)) return;
-    images_ += image->size();
-    held.image = std::move(*image);
+    if (!image || image->size_in_memory() > most_image_bytes - std::min(images_, most_image_bytes)) return;
+    images_ += image->size_in_memory();
+    held.image = std::move(image);
 }
 
 std::vector<MappingId> MappedFiles::gone() const {
@@ -110,12 +108,10 @@ ReadFile MappedFiles::reader(MappingId id) const {
         return [&held](std::uint64_t at, std::span<std::byte> out) { return read_at(held.file.get(), at, out); };
     if (held.mapping.kind == MappingKind::vdso)
         return [&held](std::uint64_t at, std::span<std::byte> out) { return read_self(held.mapping.start + at, out); };
-    const auto copied = held.image.empty() ? copy_mapped_parts(held.mapping.start, held.mapping.path) : held.image;
-    return [image = copied.value_or("")](std::uint64_t at, std::span<std::byte> out) {
-        const std::size_t size = at >= image.size() ? 0 : std::min(out.size(), image.size() - at);
-        if (size != 0) std::memcpy(out.data(), image.data() + at, size);
-        return size;
-    };
+    if (held.image) return [&held](std::uint64_t at, std::span<std::byte> out) { return held.image->read(at, out); };
+    const auto image = std::make_shared<std::optional<ElfImage>>(
+        copy_mapped_parts(held.mapping.start, held.mapping.path));  // shared: a function is copied
+    return [image](std::uint64_t at, std::span<std::byte> out) { return *image ? (*image)->read(at, out) : 0; };
 }
 
 void MappedFiles::close() {
@@ -125,88 +121,19 @@ void MappedFiles::close() {
 
 std::size_t MappedFiles::memory() const { return held_.capacity() * sizeof(Held) + images_; }
 
-namespace {
-
-constexpr std::uint64_t largest_copy = std::uint64_t{256} << 20;
-
-/// `lines` of one loading of a file, the first with offset 0.
-struct LoadedFile {
-    std::string path;
-    std::vector<MapsLine> lines;
-
-    bool holds(std::uint64_t address) const {
-        return std::any_of(lines.begin(), lines.end(),
-                           [address](const MapsLine& line) { return line.start <= address && address < line.end; });
-    }
-};
-
-std::vector<LoadedFile> loaded_files() {
-    std::vector<LoadedFile> files;
+std::optional<ElfImage> copy_mapped_parts(std::uint64_t address, std::string_view path) {
     const auto maps = read_proc_maps();
-    if (!maps) return files;
-    for (MapsLine line : maps->lines) {
-        if (line.inode == 0) continue;
-        if (files.empty() || files.back().lines.back().inode != line.inode || line.offset == 0)
-            files.push_back({std::string(without_deleted(line.path)), {}});
-        line.path = {};  // it points into the text, which ends with this function
-        files.back().lines.push_back(line);
+    if (!maps) return std::nullopt;
+    for (const MapsLine& line : maps->lines) {
+        if (address < line.start || address >= line.end || without_deleted(line.path) != path) continue;
+        CodeRegion region;
+        region.kind = RegionKind::file;
+        region.start = line.start;
+        region.end = line.end;
+        region.file_offset = line.offset;
+        return ElfImage::from_memory(region, ElfImage::Parts::all);
     }
-    return files;
-}
-
-std::vector<MapsLine> lines_around(std::uint64_t address, std::string_view path) {
-    for (const LoadedFile& file : loaded_files())
-        if (file.path == path && file.holds(address)) return file.lines;
-    return {};
-}
-
-/// The dynamic linker has added the load address to pointers in PT_DYNAMIC; in a file they stand without it.
-void unrelocate_dynamic(std::string& image, std::uint64_t base) {
-    Elf64_Ehdr header{};
-    if (image.size() < sizeof header) return;
-    std::memcpy(&header, image.data(), sizeof header);
-    for (unsigned i = 0; i < header.e_phnum; ++i) {
-        Elf64_Phdr segment{};
-        const std::uint64_t at = header.e_phoff + std::uint64_t{i} * sizeof segment;
-        if (at > image.size() || sizeof segment > image.size() - at) return;
-        std::memcpy(&segment, image.data() + at, sizeof segment);
-        if (segment.p_type != PT_DYNAMIC || segment.p_offset > image.size()) continue;
-        const std::uint64_t size = std::min(segment.p_filesz, image.size() - segment.p_offset);
-        for (std::uint64_t entry = 0; entry + sizeof(Elf64_Dyn) <= size; entry += sizeof(Elf64_Dyn)) {
-            Elf64_Dyn dynamic{};
-            std::memcpy(&dynamic, image.data() + segment.p_offset + entry, sizeof dynamic);
-            const bool pointer = dynamic.d_tag == DT_SYMTAB || dynamic.d_tag == DT_STRTAB;
-            if (pointer && dynamic.d_un.d_ptr >= base) dynamic.d_un.d_ptr -= base;
-            std::memcpy(image.data() + segment.p_offset + entry, &dynamic, sizeof dynamic);
-        }
-    }
-}
-
-std::optional<std::string> copy_lines(const std::vector<MapsLine>& lines) {
-    if (lines.empty() || lines[0].offset != 0) return std::nullopt;
-    std::string image;
-    for (const MapsLine& line : lines) {
-        const std::uint64_t size = line.end - line.start;
-        if (!line.readable || size > largest_copy || line.offset > largest_copy) continue;
-        image.resize(std::max<std::size_t>(image.size(), line.offset + size));
-        read_self(line.start, std::as_writable_bytes(std::span(image).subspan(line.offset, size)));
-    }
-    unrelocate_dynamic(image, lines[0].start);
-    // Section headers stand at the end of the file, which is not mapped as a whole.
-    Elf64_Ehdr header{};
-    if (image.size() < sizeof header) return std::nullopt;
-    std::memcpy(&header, image.data(), sizeof header);
-    header.e_shoff = 0;
-    header.e_shnum = 0;
-    std::memcpy(image.data(), &header, sizeof header);
-    return image;
-}
-
-}  // namespace
-
-std::optional<std::string> copy_mapped_parts(std::uint64_t address, std::string_view path) {
-    const auto lines = lines_around(address, path);
-    return lines.empty() ? std::nullopt : copy_lines(lines);
+    return std::nullopt;
 }
 
 namespace {

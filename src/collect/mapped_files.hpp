@@ -14,6 +14,7 @@
 #include "collect/raw_names.hpp"
 #include "profile/model.hpp"
 #include "unwind/code_map.hpp"
+#include "unwind/elf_image.hpp"
 
 namespace flameprobe {
 
@@ -38,7 +39,7 @@ private:
         Mapping mapping;
         FileIdentity at_path;  // of the mapped file while it lay there; not known: it did not
         Descriptor file;
-        std::string image;  // without privileges, of a file that was gone when its code was first seen
+        std::optional<ElfImage> image;  // without privileges, of a file that was gone when its code was first seen
     };
 
     void hold_gone(Held& held, const CodeRegion& region);
@@ -53,7 +54,7 @@ private:
 
 /// The mapped parts, at their offsets in the file, of the one mapped at `address` from `path`: these have the dynamic
 /// symbols but neither sections nor `.symtab`. Nothing if it is not mapped there. Not for signal handlers.
-std::optional<std::string> copy_mapped_parts(std::uint64_t address, std::string_view path);
+std::optional<ElfImage> copy_mapped_parts(std::uint64_t address, std::string_view path);
 
 // What lies in memory from which code is executed.
 

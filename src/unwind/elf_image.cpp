@@ -42,7 +42,7 @@ bool same_file(const CodeRegion& region, const struct stat& found, const ElfImag
 }
 
 constexpr std::uint64_t page = 4096;
-constexpr std::size_t largest_image = std::size_t{4} << 30;
+constexpr std::size_t largest_image = std::size_t{4} << 30, largest_whole_image = std::size_t{256} << 20;
 
 struct Headers {
     Elf64_Ehdr elf{};
@@ -87,25 +87,47 @@ void copy_range(const Elf64_Phdr& load, std::uint64_t bias, std::uint64_t offset
     read_self(bias + load.p_vaddr + (offset - load.p_offset), image.bytes().subspan(offset, size));
 }
 
-MemoryMap copy_image(const Headers& headers, std::uint64_t bias) {
+/// The dynamic linker has added the load address to pointers in PT_DYNAMIC; in a file they stand without it.
+void unrelocate_dynamic(const Headers& headers, std::uint64_t bias, const MemoryMap& image) {
+    for (const Elf64_Phdr& part : headers.program) {
+        if (part.p_type != PT_DYNAMIC || part.p_offset > image.size()) continue;
+        const std::uint64_t end = part.p_offset + std::min(part.p_filesz, image.size() - part.p_offset);
+        for (std::uint64_t at = part.p_offset; at + sizeof(Elf64_Dyn) <= end; at += sizeof(Elf64_Dyn)) {
+            Elf64_Dyn entry;
+            std::memcpy(&entry, image.data() + at, sizeof entry);
+            const bool pointer = entry.d_tag == DT_SYMTAB || entry.d_tag == DT_STRTAB;
+            if (pointer && entry.d_un.d_ptr >= bias) entry.d_un.d_ptr -= bias;
+            std::memcpy(image.data() + at, &entry, sizeof entry);
+        }
+    }
+}
+
+/// Of a segment all, or the parts that tables are made of.
+void copy_segment(const Headers& headers, const Elf64_Phdr& load, std::uint64_t bias, ElfImage::Parts parts,
+                  const MemoryMap& image) {
+    // .eh_frame's place and size are in the section headers only, which are not mapped. Linkers put it into the same
+    // segment as its index.
+    const auto holds_index = [&](const Elf64_Phdr& part) {
+        return part.p_type == PT_GNU_EH_FRAME && part.p_offset >= load.p_offset &&
+               part.p_offset < load.p_offset + load.p_filesz;
+    };
+    if (parts == ElfImage::Parts::all || std::ranges::any_of(headers.program, holds_index))
+        return copy_range(load, bias, load.p_offset, load.p_filesz, image);
+    for (const Elf64_Phdr& part : headers.program)
+        if (part.p_type == PT_NOTE) copy_range(load, bias, part.p_offset, part.p_filesz, image);
+}
+
+MemoryMap copy_image(const Headers& headers, std::uint64_t bias, ElfImage::Parts parts) {
     std::uint64_t size = sizeof(Elf64_Ehdr) + headers.program.size() * sizeof(Elf64_Phdr);
     for (const Elf64_Phdr& load : headers.program)
         if (load.p_type == PT_LOAD) size = std::max(size, load.p_offset + load.p_filesz);
-    if (size > largest_image) return {};
+    if (size > (parts == ElfImage::Parts::all ? largest_whole_image : largest_image)) return {};
     // Untouched pages of it cost nothing, so the file's layout can be kept however large the file is.
     MemoryMap image = MemoryMap::reserve(size);
     if (!image) return {};
-    for (const Elf64_Phdr& part : headers.program) {
-        if (part.p_type != PT_GNU_EH_FRAME && part.p_type != PT_NOTE) continue;
-        for (const Elf64_Phdr& load : headers.program) {
-            if (load.p_type != PT_LOAD) continue;
-            copy_range(load, bias, part.p_offset, part.p_filesz, image);
-            // .eh_frame's place and size are in the section headers only, which are not mapped. Linkers put it into the
-            // same segment as its index.
-            const bool holds = part.p_offset >= load.p_offset && part.p_offset < load.p_offset + load.p_filesz;
-            if (part.p_type == PT_GNU_EH_FRAME && holds) copy_range(load, bias, load.p_offset, load.p_filesz, image);
-        }
-    }
+    for (const Elf64_Phdr& load : headers.program)
+        if (load.p_type == PT_LOAD) copy_segment(headers, load, bias, parts, image);
+    unrelocate_dynamic(headers, bias, image);
     Elf64_Ehdr without_sections = headers.elf;
     without_sections.e_phoff = sizeof(Elf64_Ehdr);
     without_sections.e_shoff = 0;
@@ -137,7 +159,7 @@ bool ElfImage::holds_code_of(const CodeRegion& region) {
     return image && has_code_of(region, image->fd_);
 }
 
-std::optional<ElfImage> ElfImage::from_memory(const CodeRegion& region) {
+std::optional<ElfImage> ElfImage::from_memory(const CodeRegion& region, Parts parts) {
     // Usually the headers lie `file_offset` below the code. Linkers that put a page between segments (lld, gold, mold)
     // leave them a few pages further down.
     constexpr std::uint64_t pages_to_search = 64;
@@ -147,7 +169,7 @@ std::optional<ElfImage> ElfImage::from_memory(const CodeRegion& region) {
         const std::uint64_t address = expected - i * page;
         if (!read_headers(address, headers)) continue;
         const auto bias = explain(headers, address, region);
-        if (bias) return from_bytes(copy_image(headers, *bias));
+        if (bias) return from_bytes(copy_image(headers, *bias, parts));
     }
     return std::nullopt;
 }

@@ -27,8 +27,10 @@ public:
     /// the one mapped.
     static std::optional<ElfImage> from_file(const CodeRegion& region);
     /// For the vdso, and for files that were deleted, replaced or cannot be read. What the loader mapped of it: program
-    /// headers, .eh_frame_hdr, .eh_frame and notes; no sections.
-    static std::optional<ElfImage> from_memory(const CodeRegion& region);
+    /// headers, .eh_frame_hdr, .eh_frame and notes; no sections. Or all that is mapped, at most 256 MiB: then there are
+    /// the dynamic symbols too.
+    enum class Parts { tables, all };
+    static std::optional<ElfImage> from_memory(const CodeRegion& region, Parts parts = Parts::tables);
     /// Whether memory holds the code of region.path, and that is still the file that was mapped.
     static bool holds_code_of(const CodeRegion& region);
     /// Takes bytes laid out as in a file.
@@ -42,6 +44,7 @@ public:
     /// The file that is read; not known if it is memory.
     const FileIdentity& file() const { return file_; }
     bool in_memory() const { return static_cast<bool>(bytes_); }
+    std::size_t size_in_memory() const { return bytes_.size(); }
     /// Copies what lies at `offset` of the file; gives how many bytes there were.
     std::size_t read(std::uint64_t offset, std::span<std::byte> out) const;
     /// Up to the first that cannot be read, and at most 4,096.

@@ -81,7 +81,8 @@ TEST_CASE("functions of a library are found by what is mapped of it alone") {
     REQUIRE(image.has_value());
     std::vector<std::uint64_t> offsets;
     for (const char* name : functions) offsets.push_back(place_of(address_of(name)).offset + 2);
-    const auto names = raw_names(reader_of(*image), libc.path, offsets);
+    const ReadFile read = [&](std::uint64_t at, std::span<std::byte> out) { return image->read(at, out); };
+    const auto names = raw_names(read, libc.path, offsets);
     for (std::size_t i = 0; i < names.size(); ++i) {
         Dl_info at{}, named{};  // an alias may have the same place
         REQUIRE(::dladdr(reinterpret_cast<void*>(address_of(functions[i])), &at) != 0);
