@@ -34,9 +34,12 @@ inline std::string function_at(std::string_view path, std::uint64_t start) {
 /// Code that was made at run time and that nothing names: one frame, not one for each address.
 inline constexpr std::string_view nameless_jit_code = "[JIT code]";
 
+/// Whether a name says no more than where code is that nothing names.
+inline bool is_nameless(std::string_view name) { return name.starts_with(unknown_prefix) || name == nameless_jit_code; }
+
 /// Whether a name is one of these forms.
 inline bool is_stand_in(std::string_view name) {
-    if (name.starts_with(unknown_prefix) || name == nameless_jit_code) return true;
+    if (is_nameless(name)) return true;
     return name.starts_with('[') && name.ends_with(']') && name.find("+0x") != name.npos;
 }
 

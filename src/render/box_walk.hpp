@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "profile/stand_in.hpp"
 #include "render/call_tree.hpp"
 #include "render/shown_function.hpp"
 
@@ -89,7 +90,8 @@ struct NewBox {
     std::uint64_t hits = 0;
 };
 
-/// Merges stacks by function and walks the boxes depth first, children by name. The sink has
+/// Merges stacks by function and walks the boxes depth first, children by name. Code without a name that calls code
+/// without a name is one box, since a row for each frame would say nothing more. The sink has
 ///   std::uint32_t open(const NewBox&)                   a box; returns its number. The root is opened first.
 ///   void node(std::uint32_t box, NodeId)                a node of the stacks that the box stands for
 ///   void self(std::uint32_t box, std::uint64_t weight)  samples that ended in it, before its children are opened
@@ -113,6 +115,8 @@ public:
         shown_.push_back(omitted_);
         for (std::uint32_t& rank : ranks_) ++rank;
         ranks_.push_back(0);
+        for (const Function& function : profile.functions)
+            nameless_.push_back(is_nameless(profile.strings.view(function.name)));
         const NewBox root{.kind = BoxKind::all, .total = all, .hits = stacks.all_hits()};
         expand(root, sink_.open(root), true);
     }
@@ -147,9 +151,26 @@ private:
         return frame < profile_.frames.size() ? shown_[profile_.frames[frame].function] : omitted_;
     }
 
+    /// Replaces entries of the box's own function by what is next to them.
+    void join_nameless(const NewBox& box, std::uint32_t id) {
+        if (box.kind != BoxKind::function || !nameless_[box.function]) return;
+        for (std::size_t at = 0; at < next_.size();) {
+            const auto entry = next_[at];
+            if (function_of(entry) != box.function) {
+                ++at;
+                continue;
+            }
+            next_[at] = next_.back();
+            next_.pop_back();
+            sink_.node(id, entry.node);
+            stacks_.add_next(entry, next_);
+        }
+    }
+
     /// Groups next_ by function and pushes the groups onto the stack of pending ones, last name first.
     void expand(const NewBox& box, std::uint32_t id, bool first) {
         if (first) stacks_.add_first(next_);
+        join_nameless(box, id);
         groups_.clear();
         std::uint64_t below = 0;
         for (const auto& entry : next_) {
@@ -222,6 +243,7 @@ private:
     double least_;
     std::vector<FunctionId> shown_;
     std::vector<std::uint32_t> ranks_;
+    std::vector<bool> nameless_;  // by function
     std::vector<Group> pending_;
     std::vector<StackIndex::Entry> arena_;  // entries of the pending groups
     std::vector<StackIndex::Entry> next_;   // entries below the current box

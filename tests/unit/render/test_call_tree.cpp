@@ -55,6 +55,33 @@ TEST_CASE("a function and its inlined or kernel namesake stay apart") {
     CHECK(tree_of(made.profile).boxes.size() == 5);
 }
 
+TEST_CASE("nameless code that calls nameless code is one box, in both directions") {
+    ProfileOf made;
+    made.folded("main;[JIT code];[JIT code];[JIT code];read 2\nmain;[JIT code];[JIT code] 3\nmain;[JIT code];read 4\n")
+        .folded("main;[unknown in a.so];[unknown in a.so];[unknown in b.so] 5\n")
+        .folded("main;again;again 6\nmain;[a.so+0x10];[a.so+0x10] 7\n");
+    const std::string both =
+        " main 0+27 0\n"
+        "  [JIT code] 0+9 3\n"
+        "   read 0+6 6\n"
+        "  [a.so+0x10] 9+7 0\n"
+        "   [a.so+0x10] 9+7 7\n"
+        "  [unknown in a.so] 16+5 0\n"
+        "   [unknown in b.so] 16+5 5\n"
+        "  again 21+6 0\n"
+        "   again 21+6 6\n";
+    CHECK(text_of(made.profile, tree_of(made.profile)) == "all 0+27 0\n" + both);
+    ProfileOf jit;
+    jit.folded("main;[JIT code];[JIT code] 3\nmain;[JIT code];[JIT code];read 2\n");
+    CHECK(text_of(jit.profile, tree_of(jit.profile, {.reverse = true})) ==
+          "all 0+5 0\n"
+          " [JIT code] 0+3 0\n"
+          "  main 0+3 3\n"
+          " read 3+2 0\n"
+          "  [JIT code] 3+2 0\n"
+          "   main 3+2 2\n");
+}
+
 TEST_CASE("narrow siblings are gathered in one box with their weight and number") {
     ProfileOf made;
     made.folded("main;big 900\nmain;x;deep 40\nmain;y 30\nmain;z 30\n");
