@@ -63,7 +63,8 @@ std::string name_advice(const NamedProfile& profile) {
     for (FunctionId id = 0; id < nameless.size(); ++id) {
         const Function& function = profile.functions[id];
         const std::string_view name = profile.strings.view(function.name);
-        const bool made = profile.strings.view(function.module) == "//anon";
+        const std::string_view module = profile.strings.view(function.module);
+        const bool made = function.kind == FrameKind::user && (module.empty() || module == "//anon");
         const bool unnamed = name.starts_with("0x") || name == nameless_jit_code;
         if (made && !unnamed) return {};  // the names are there already
         nameless[id] = (made && unnamed) || (!language->interpreter.empty() && name.starts_with(language->interpreter));

@@ -9,7 +9,8 @@ using test::ProfileOf;
 
 namespace {
 
-std::string advice(const std::string& executable, const std::string& folded) {
+/// `memory`: what the kernel calls memory without a file; it may have no name at all.
+std::string advice_for(const std::string& executable, const std::string& folded, const char* memory) {
     ProfileOf made;
     made.folded(folded);
     made.profile.has_run = true;
@@ -17,13 +18,19 @@ std::string advice(const std::string& executable, const std::string& folded) {
     for (Function& function : made.profile.functions) {
         const std::string_view name = made.profile.strings.view(function.name);
         if (name.starts_with("0x") || name == "[JIT code]" || name.starts_with("JS:") || name.starts_with("py::"))
-            function.module = made.profile.strings.intern("//anon");
+            function.module = made.profile.strings.intern(memory);
     }
     const std::string text = name_advice(made.profile);
     bool told = false;
     for (const Fact& fact : run_facts(made.profile)) told = told || (fact.label == "Names" && fact.value == text);
     CHECK(told == !text.empty());
     if (told) CHECK(facts_need_names(made.profile));
+    return text;
+}
+
+std::string advice(const std::string& executable, const std::string& folded) {
+    std::string text = advice_for(executable, folded, "//anon");
+    CHECK(advice_for(executable, folded, "") == text);
     return text;
 }
 
