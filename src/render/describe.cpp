@@ -96,6 +96,8 @@ std::string_view kind_text(FrameKind kind) {
 std::string samples_text(std::uint64_t hits) { return count_text(hits) + (hits == 1 ? " sample" : " samples"); }
 
 std::string module_name(const NamedProfile& profile, std::string_view path) {
+    if (const auto program = profile.programs.find(std::string(path)); program != profile.programs.end())
+        return program->second;
     return path == profile.run.executable ? program_name(profile.run) : std::string(base_name(path));
 }
 

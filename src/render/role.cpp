@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "base/base_name.hpp"
 
@@ -121,8 +122,11 @@ std::string_view directory_of(std::string_view path) {
 
 class Roles {
 public:
-    explicit Roles(const NamedProfile& profile)
-        : profile_(profile), home_(directory_of(profile.has_run ? profile.run.executable : std::string_view{})) {}
+    explicit Roles(const NamedProfile& profile) : profile_(profile) {
+        if (!profile.has_run) return;
+        if (profile.programs.empty()) add_program(profile.run.executable);
+        for (const auto& [path, name] : profile.programs) add_program(path);
+    }
 
     Role of(const Function& function) const {
         switch (function.kind) {
@@ -146,6 +150,14 @@ public:
     }
 
 private:
+    /// A shared library that was built with a program lies at most one directory away from it.
+    void add_program(std::string_view path) {
+        programs_.insert(path);
+        const std::string_view home = directory_of(path);
+        if (home.size() < 2 || home == "/usr/bin/" || home == "/bin/" || home == "/usr/sbin/") return;
+        const std::string_view above = directory_of(home.substr(0, home.size() - 1));
+        near_.insert(above.size() > 1 ? above : home);
+    }
     bool from_elsewhere(const Function& function) const {
         const std::string_view file = profile_.strings.view(function.file);
         return std::any_of(foreign_sources.begin(), foreign_sources.end(),
@@ -154,19 +166,13 @@ private:
     bool is_own_module(std::string_view module, std::string_view name) const {
         if (module.empty()) return !name.starts_with('[') || name.find(".so") == name.npos;
         if (is_interpreter(base_name(module))) return false;
-        if (profile_.has_run && module == profile_.run.executable) return true;
-        if (!starts_with_any(module, system_directories)) return module.find(".so") == module.npos || is_near(module);
-        return false;
-    }
-    /// A shared library that was built with the program lies at most one directory away from it.
-    bool is_near(std::string_view module) const {
-        if (home_.size() < 2 || home_ == "/usr/bin/" || home_ == "/bin/" || home_ == "/usr/sbin/") return false;
-        const std::string_view above = directory_of(home_.substr(0, home_.size() - 1));
-        return module.starts_with(above.size() > 1 ? above : home_);
+        if (programs_.contains(module)) return true;
+        if (starts_with_any(module, system_directories)) return false;
+        return module.find(".so") == module.npos || starts_with_any(module, near_);
     }
 
     const NamedProfile& profile_;
-    const std::string_view home_;
+    std::set<std::string_view> programs_, near_;
 };
 
 }  // namespace

@@ -138,6 +138,7 @@ struct NamedProfile {
     std::vector<Mapping> mappings;
     std::vector<Location> locations;
     std::vector<FileBuild> merged_files;  // of the profiles that it was merged from, whose mappings mean nothing here
+    std::map<std::string, std::string> programs;  // likewise: their executables, and what these were called
     std::vector<std::string> warnings;  // one line each, for a person: a file that could not be read, was replaced, ...
 
     /// The run's other events, for formats that hold several: each with the same run and tables of its own.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/base_name.hpp"
 #include "profile/lock_counters.hpp"
 #include "symbolize/named_profile.hpp"
 
@@ -88,6 +89,18 @@ void merge_accounts(Summary& into, const Summary& from, const std::vector<Thread
     for (const auto& [id, account] : by_thread) into.threads.push_back(account);
 }
 
+/// One that was called by several names has that of its file.
+void add_program(NamedProfile& into, const std::string& path, const std::string& name) {
+    const auto [known, is_new] = into.programs.try_emplace(path, name);
+    if (known->second != name) known->second = base_name(path);
+}
+
+void merge_programs(NamedProfile& into, const NamedProfile& from) {
+    if (from.programs.empty() && !from.run.executable.empty())
+        add_program(into, from.run.executable, program_name(from.run));
+    for (const auto& [path, name] : from.programs) add_program(into, path, name);
+}
+
 void merge_counters(std::map<std::string, std::uint64_t>& into, const std::map<std::string, std::uint64_t>& from) {
     for (const auto& [name, value] : from) {
         std::uint64_t& known = into[name];
@@ -130,6 +143,7 @@ void merge_facts(NamedProfile& into, const NamedProfile& from, const std::vector
         merge_run(into, from);
     }
     merge_summary(into.summary, from.summary, threads);
+    merge_programs(into, from);
     for (const FileBuild& file : file_builds(from)) {
         if (std::find(into.merged_files.begin(), into.merged_files.end(), file) == into.merged_files.end())
             into.merged_files.push_back(file);

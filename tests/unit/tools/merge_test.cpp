@@ -15,6 +15,8 @@
 #include "process_tree.hpp"
 #include "profile_of.hpp"
 #include "render/call_tree.hpp"
+#include "render/describe.hpp"
+#include "render/role.hpp"
 #include "render/run_facts.hpp"
 
 using namespace flameprobe;
@@ -104,6 +106,34 @@ TEST_CASE("facts are added up where that makes sense, and dropped where runs dif
     CHECK(merged.summary.complete);
     CHECK(merged.summary.counters.at("rows") == 4);
     CHECK(merged.warnings.empty());
+}
+
+TEST_CASE("own code of each program of a run is own code, by the name that it was called by") {
+    ProfileMerger merger;
+    // A launcher that lies elsewhere, a program that is a link, and one that was called by two names.
+    for (const auto& [path, command] : {std::pair("/usr/bin/env", "env server"),
+                                        {"/usr/lib/shop/bin/check", "server --port 1"},
+                                        {"/home/me/build/tool", "tool a"},
+                                        {"/home/me/build/tool", "other b"}}) {
+        ProfileOf made;
+        made.folded("main 3\n");
+        NamedProfile one = with_run(std::move(made), 1, 0, 1);
+        one.run.executable = path;
+        one.run.command = command;
+        one.functions.front().module = one.strings.intern(path);
+        one.functions.push_back(
+            {.name = one.strings.intern("price"), .module = one.strings.intern("/home/me/lib/libprice.so")});
+        merger.add(one);
+    }
+    const NamedProfile merged = merger.take();
+    CHECK(merged.run.executable == "various");
+    CHECK(function_roles(merged) == std::vector<Role>(merged.functions.size(), Role::own));
+    CHECK(module_name(merged, "/usr/lib/shop/bin/check") == "server");
+    CHECK(module_name(merged, "/home/me/build/tool") == "tool");
+    CHECK(module_name(merged, "/usr/lib/libc.so.6") == "libc.so.6");
+    ProfileMerger again;  // of merged ones
+    again.add(merged);
+    CHECK(again.take().programs == merged.programs);
 }
 
 TEST_CASE("the provenance of merged runs names every build of every file") {
