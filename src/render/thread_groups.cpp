@@ -47,7 +47,7 @@ void merge_threads(NamedProfile& profile) {
         names.emplace_back(profile.strings.view(profile.functions[id].name));
         ids.push_back(id);
     }
-    const std::vector<std::string> groups = thread_groups(names);
+    const std::vector<std::string> groups = thread_groups(names, 1);
     for (std::size_t at = 0; at < ids.size(); ++at)
         profile.functions[ids[at]].name = profile.strings.intern(groups[at]);
 }

@@ -13,8 +13,8 @@ namespace flameprobe {
 /// only, else the name itself.
 std::vector<std::string> thread_groups(const std::vector<std::string>& names, std::size_t alike = 4);
 
-/// Gives the threads of a group its name, in the stacks; the list of threads stays as it is. In a profile without a run
-/// (folded text) the first frame of a stack is the thread.
+/// Gives the threads of a group, from two on, its name in the stacks; the list of threads stays as it is. In a profile
+/// without a run (folded text) the first frame of a stack is the thread.
 void merge_threads(NamedProfile& profile);
 
 /// The shown functions where the threads of a group are one box: the group's first member, under the group's name.

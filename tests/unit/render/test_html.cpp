@@ -196,7 +196,7 @@ TEST_CASE("beyond the largest number of boxes the narrow ones are gathered") {
     CHECK(!page_columns(made.profile, numbers, nullptr, 2));
 }
 
-TEST_CASE("threads whose names differ in a number only are merged if there are many") {
+TEST_CASE("threads whose names differ in a number only are merged if there are many, on request if there are two") {
     ProfileOf made;
     for (int i = 0; i < 32; ++i) made.stack({"t:worker-" + std::to_string(i), "run"}, 1);
     made.stack({"t:main", "run"}, 1);
@@ -208,7 +208,7 @@ TEST_CASE("threads whose names differ in a number only are merged if there are m
     std::set<std::string> names;
     for (std::size_t node = 1; node < made.profile.nodes.size(); ++node)
         if (made.profile.nodes[node].parent == 0) names.emplace(made.profile.name(made.profile.nodes[node].frame));
-    CHECK(names == std::set<std::string>{"io0", "io1", "io2", "io3", "main", "worker-*"});
+    CHECK(names == std::set<std::string>{"io*", "main", "worker-*"});
 }
 
 TEST_CASE("without samples no page is written") {
