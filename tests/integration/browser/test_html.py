@@ -79,6 +79,12 @@ class HtmlTest(PageTest):
             self.keys(Keys.ARROW_UP, Keys.ARROW_UP, Keys.ENTER)
             self.page.driver.execute_async_script("setTimeout(arguments[0], 300)")
             self.assertEqual(self.page.run(tops), [table, strips, graph, status])
+        # A flame chart's caption takes no row from it.
+        self.keys("y")
+        self.page.driver.execute_async_script("setTimeout(arguments[0], 100)")
+        self.assertTrue(self.id("caption-before").is_displayed())
+        self.assertTrue(self.page.run("const {scrollHeight, clientHeight} = document.querySelector('#graph'); return scrollHeight <= clientHeight + 1"))
+        self.keys("y")
         # Without it the graph has the room; in a low window there is none.
         self.page.size(1300, 900)
         self.id("few").click()
@@ -246,6 +252,14 @@ class HtmlTest(PageTest):
         hash_ = self.page.run("return location.hash")
         self.open(fragment=hash_)
         self.assertIn(", 1,360 samples", self.text("share"))
+
+    def test_what_selects_stands_in_the_row_of_the_other_buttons(self):
+        self.page.size(1440, 900)
+        self.open("events.html")
+        tops = set(self.page.run("""return [...document.querySelectorAll('.tools > :is([role], .group, label)')].filter((one) => one.offsetWidth)
+          .map((one) => Math.round(one.getBoundingClientRect().top + one.offsetHeight / 2))"""))
+        self.assertEqual(len(self.page.run("return [...document.querySelectorAll('.tools > label')].filter((one) => one.offsetWidth)")), 3)
+        self.assertLess(max(tops) - min(tops), 10)
 
     def test_a_switch_between_cpu_time_waiting_time_and_both(self):
         self.open("events.html")

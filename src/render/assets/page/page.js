@@ -212,8 +212,8 @@ export class Page {
     const {state, profile} = this;
     if (this.memory.changed("graph", this.sums.key, state.reverse, state.icicle, state.chart, state.byName, state.chains)) {
       const tree = state.chart ? this.chart() : this.tree(this.sums.total);
+      find("caption-before").hidden = !state.chart;  // it takes room
       this.main.show(tree, !state.icicle, state.zoom);
-      find("caption-before").hidden = !state.chart;
       if (this.other) this.showOther();
     } else {
       for (const graph of this.graphs) graph.paintSoon();
@@ -222,7 +222,7 @@ export class Page {
     setTimeout(() => this.showFew());
   }
   // Gives the whole graph the room for its rows, where the functions have what it leaves.
-  give() { document.body.style.setProperty("--graph", this.main.high + "px"); }
+  give() { document.body.style.setProperty("--graph", this.main.high + find("caption-before").offsetHeight + "px"); }
   // Whether it leaves enough is decided when there is a graph, and when the window changes: else it would jump about.
   place() {
     if (this.state.view !== "graph" || !this.main.tree) return;
