@@ -9,6 +9,7 @@
 #include "base/host_process.hpp"
 #include "capture/blocked_reader.hpp"
 #include "collect/unit_counts.hpp"
+#include "session/family.hpp"
 
 namespace flameprobe {
 namespace {
@@ -38,7 +39,9 @@ bool Sampling::open() {
     reported_note_ = facts.note;
     if (!facts.note.empty() && engine_.reason.find(facts.note) == std::string::npos)
         engine_.reason += "; " + facts.note;
-    // The whole reason is in the profile, the picture's footer and flameprobe doctor.
+    // Once in a run, which may have thousands of processes. The whole reason is in the profile, the picture's footer
+    // and flameprobe doctor.
+    if (family().descendant) return true;
     const std::string reason = engine_.reason.substr(0, engine_.reason.find("; "));
     log_.message("engine " + facts.engine + " (" + reason + "), " + std::to_string(facts.frequency) +
                  " samples a second");

@@ -120,6 +120,11 @@ class Run(Case):
         self.assertIn(" ".join(table[0][-2:]), again.stdout)
         self.assertEqual((self.directory / "again.folded").read_text(), (self.directory / "x.folded").read_text())
 
+    def test_only_the_first_process_names_its_engine(self):
+        done = run([COMMAND, "run", "--log", "stderr", "-o", "x", "--", "bash", "-c", f"{target('shares')} threads 100; {target('shares')} threads 100; true"],
+                   self.directory)
+        self.assertEqual(len(re.findall(r"flameprobe: engine \w+", done.stderr)), 1, done.stderr)
+
     def test_processes_with_few_samples_are_drawn_once(self):
         work = " ".join(map(str, WORK[:-1]))
         done = run([COMMAND, "run", "-F", "99", "-o", self.directory / "x.%e.%p", "--", "sh", "-c", f"{work} 100; {work} 100; exit 0"],
@@ -403,6 +408,10 @@ class Doctor(Case):
         self.assertRegex(report, r"(?m)^  symbols +exported functions only: .*\[stripped\+0x")
         self.assertRegex(report, r"(?m)^  debug info +none")
         self.assertRegex(report, r"(?m)^  unwind tables +yes")
+        # By the name that it was asked for, as the picture has it.
+        link = self.directory / "called"
+        link.symlink_to(program)
+        self.assertRegex(run([COMMAND, "doctor", link], self.directory).stdout, r"(?m)^  symbols +exported functions only: .*\[called\+0x")
         whole = run([COMMAND, "doctor", host("ends")], self.directory).stdout
         self.assertRegex(whole, r"(?m)^  symbols +all functions")
         done = run([program, *WORK[1:]], self.directory, env=profiled(FREQ=499))

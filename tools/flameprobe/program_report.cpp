@@ -3,6 +3,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "base/base_name.hpp"
 #include "output_of.hpp"
 #include "program.hpp"
 #include "render/name_advice.hpp"
@@ -59,12 +60,13 @@ std::string command_for_symbols(const std::string& path) {
     return package.empty() ? "build it with -g, and install it without stripping it" : command_for_packages({package});
 }
 
-void report_file(DoctorReport& report, const ElfFacts& facts) {
+/// `name`: what its functions without a name are called after.
+void report_file(DoctorReport& report, const ElfFacts& facts, std::string_view name) {
     if (facts.symbol_table) {
         report.finding("symbols", "all functions");
     } else {
         report.finding("symbols", "exported functions only: the others show by where they start, such as [" +
-                                      facts.path.substr(facts.path.rfind('/') + 1) + "+0x1a2b40]");
+                                      std::string(name) + "+0x1a2b40]");
     }
     report.finding("debug info", facts.debug_info ? (facts.debug_file.empty() ? "yes" : "in " + facts.debug_file)
                                                   : "none: no source lines, no inlined functions");
@@ -130,7 +132,7 @@ bool report_program(DoctorReport& report, const std::string& name) {
     }
     const std::string obstacle = preload_obstacle(path).why;
     report.finding("preloading", obstacle.empty() ? "works" : obstacle);
-    report_file(report, *facts);
+    report_file(report, *facts, base_name(path));
     const std::string other = allocator_note(path);
     report.finding("allocations", !obstacle.empty() ? "not seen"
                                   : other.empty()   ? "seen with -e alloc, -e heap"
