@@ -1,12 +1,13 @@
 """What it costs to sample allocations, beside other heap profilers where they are installed:
-allocations.py [--rounds 9] [--seconds 0.5] [--small] [PROGRAM...]: about a minute a round.
+allocations.py [--rounds 7] [--seconds 0.5] [--tools NAME,...] [--small] [PROGRAM...]: some 80 s a round.
 
-Programs that do nothing but allocate (whole/allocate.c), redis-server under redis-benchmark, and a server in C++
-(tests/targets/demo). Each run lasts --seconds, however slow a tool makes it: gperftools walks the stack at every call,
+Programs that do nothing but allocate (whole/allocate.c), redis-server under redis-benchmark, a server in C++
+(tests/targets/demo) and one in Rust (examples/workflows/key_server.rs). Each run lasts --seconds, however slow a tool makes it: gperftools walks the stack at every call,
 so that a number of calls which is right for one tool takes minutes with another. In every round each tool runs once,
 one after the other, so that what the machine does meanwhile falls on all alike. Printed are medians, of the time by the
-clock and of CPU time: of the thread that allocates, of redis without its helpers. To be run on a machine that does
-nothing else.
+clock and of CPU time: of the thread that allocates, of all threads of a server but FlameProbe's. Ratios are of a run and the
+one alone in the same round, with their quartiles. To be run on a machine that does nothing else. The servers alone, more exactly:
+allocations.py --rounds 15 --seconds 1 --tools cpu,alloc,heap redis C++ Rust (about five minutes).
 
   alone, cpu only   without FlameProbe; with it, as without any event of allocations
   no sample         allocations are counted, and none is sampled
@@ -25,10 +26,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from contenders import BUILD, LIBRARY, clean_environment, machine
+from contenders import BUILD, LIBRARY, clean_environment, machine, spread
+from kernel_heavy import cpu_ns
 
-from harness import started, wait_until  # noqa: E402  (contenders has put its place in the path)
-from programs import free_port, listening  # noqa: E402
+from harness import ROOT, started, wait_until  # noqa: E402  (contenders has put its place in the path)
+from programs import Missing, free_port, listening, rust_tools  # noqa: E402
 
 ALLOC = BUILD / "preload" / "alloc" / "libflameprobe-alloc.so"
 ALLOCATE = BUILD / "tests" / "bench" / "whole" / "allocate"
@@ -72,39 +74,73 @@ def allocate_ns(before, env, directory, seconds, what, size, *more):
     return tuple(map(float, re.search(r"^([\d.]+) ([\d.]+)$", done.stdout, re.MULTILINE).groups()))
 
 
-def redis_cpu_s(port):
-    told = subprocess.run(["redis-cli", "-p", str(port), "info", "cpu"], capture_output=True, text=True, check=True, timeout=20).stdout
-    return sum(float(re.search(rf"used_cpu_{part}:([\d.]+)", told)[1]) for part in ("user", "sys"))
-
-
-def redis_ns(before, env, directory, seconds):
-    port, requests = free_port(), int(100_000 * seconds)
-    with started([*before, "redis-server", "--port", port, "--save", "", "--daemonize", "no"], directory, env) as server:
-        wait_until(lambda: listening(port), what="redis listens")
-        begin = redis_cpu_s(port)
-        told = subprocess.run(["redis-benchmark", "-p", str(port), "-t", "set", "-r", "100000", "-n", str(requests), "-P", "16", "-d",
-                               "200", "-q"], capture_output=True, text=True, check=True, timeout=300).stdout
-        used = redis_cpu_s(port) - begin
-        subprocess.run(["redis-cli", "-p", str(port), "shutdown", "nosave"], capture_output=True, timeout=20)
-        server.wait(timeout=60)
-    return 1e9 / float(re.findall(r"SET: ([\d.]+) requests per second", told)[-1]), used * 1e9 / requests
-
-
 def pid_of(program, pid):
     """That process, or its child: heaptrack is a shell around the program."""
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     return next(each for each in (pid, *map(int, children)) if Path(f"/proc/{each}/comm").read_text() == program + "\n")
 
 
-def demo_ns(before, env, directory, seconds):
-    with started([*before, DEMO / "demo-server", "600"], directory, env, stdout=subprocess.PIPE) as server:
-        port = next(line for line in server.stdout if line.strip().isdigit()).strip()
-        whole = max(1, round(2 * seconds))
-        told = subprocess.run([DEMO / "demo-load", port, str(whole)], capture_output=True, text=True, check=True, timeout=60 + 10 * seconds)
-        os.kill(pid_of("demo-server", server.pid), signal.SIGTERM)
+def of_server(before, env, directory, argv, ready, ask):
+    """`ready` waits until the server answers and gives its port; `ask` puts the load on it and gives how many requests were
+    answered, and in how many seconds."""
+    with started([*before, *argv], directory, env, stdout=subprocess.PIPE) as server:
+        port = ready(server.stdout)
+        pid = pid_of(Path(argv[0]).name, server.pid)
+        begin = cpu_ns(pid)
+        requests, took = ask(port)
+        used = cpu_ns(pid) - begin
+        os.kill(pid, signal.SIGTERM)
         server.stdout.read()
         server.wait(timeout=60)
-    return whole * 1e9 / int(re.search(r"\d+", told.stdout)[0]), None
+    return took * 1e9 / requests, used / requests
+
+
+def said(*command):
+    return subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True, timeout=300).stdout
+
+
+def redis_ns(before, env, directory, seconds):
+    port, requests = free_port(), int(100_000 * seconds)
+
+    def ready(_):
+        wait_until(lambda: listening(port), what="redis listens")
+        return port
+
+    def ask(_):
+        told = said("redis-benchmark", "-p", port, "-t", "set", "-r", 100000, "-n", requests, "-P", 16, "-d", 200, "-q")
+        return requests, requests / float(re.findall(r"SET: ([\d.]+) requests per second", told)[-1])
+    return of_server(before, env, directory, ["redis-server", "--port", port, "--save", "", "--daemonize", "no"], ready, ask)
+
+
+def demo_ns(before, env, directory, seconds):
+    def ask(port):
+        whole = max(1, round(2 * seconds))
+        return int(re.search(r"\d+", said(DEMO / "demo-load", port, whole))[0]), whole
+    return of_server(before, env, directory, [DEMO / "demo-server", 600],
+                     lambda lines: next(line for line in lines if line.strip().isdigit()).strip(), ask)
+
+
+def key_server():
+    """examples/workflows' server in Rust and its load: keys by OpenSSL, which it and the server make of some 100 allocations."""
+    place, source = DEMO / "key-server", ROOT / "examples" / "workflows"
+    place.mkdir(exist_ok=True)
+    for command in (["rustc", "-O", "-l", "crypto", source / "key_server.rs"], ["c++", "-std=c++17", "-O2", source / "key_load.cpp", "-o", "key_load"]):
+        done = subprocess.run(list(map(str, command)), cwd=place, env=rust_tools("rustc"), capture_output=True, text=True, timeout=120)
+        if done.returncode != 0:
+            raise Missing(f"what compiles {command[-1]}: {done.stderr[-300:]}")
+    return place / "key_server", place / "key_load"
+
+
+def key_ns(programs, before, env, directory, seconds):
+    (server, load), port, keys = programs, free_port(), int(20_000 * seconds)
+
+    def ready(lines):
+        next(line for line in lines if line == "ready\n")
+        return port
+
+    def ask(_):
+        return keys, keys / float(re.search(r"([\d.]+) keys per second", said(load, port, keys))[1])
+    return of_server(before, env, directory, [server, port, 1], ready, ask)
 
 
 def loads(seconds):
@@ -113,15 +149,20 @@ def loads(seconds):
         known["redis, SET of 200 bytes"] = lambda *tool: redis_ns(*tool, seconds)
     if (DEMO / "demo-server").exists():
         known["C++ server, a request"] = lambda *tool: demo_ns(*tool, seconds)
+    try:
+        programs = key_server()
+        known["Rust server, a key"] = lambda *tool: key_ns(programs, *tool, seconds)
+    except Missing as what:
+        print(f"(the server in Rust is left out: there is no {what})\n")
     return known
 
 
 def row(load, name, taken, alone):
+    """Of each kind of time the median, and of the ratio to the run alone of the same round the median and quartiles."""
     def told(values, base):
-        if None in values:
-            return "– | –"
-        ns, before = statistics.median(values), statistics.median(base)
-        return f"{ns:,.2f} | {ns - before:+,.2f} | {ns / before:.3f}"
+        ns = statistics.median(values)
+        ratio, low, high = spread([value / before for value, before in zip(values, base)])
+        return f"{ns:,.2f} | {ns - statistics.median(base):+,.2f} | {ratio:.3f} ({low:.3f} to {high:.3f})"
 
     clock, cpu = (told(*sides) for sides in zip(zip(*taken), zip(*alone)))
     return f"| {load} | {name} | {clock} | {cpu} |"
@@ -129,20 +170,22 @@ def row(load, name, taken, alone):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=0.5, help="of each run")
+    parser.add_argument("--tools", default="", help="beside alone those whose names begin like one of these, with commas between them")
     parser.add_argument("--small", action="store_true", help="only to see that it works")
     parser.add_argument("programs", nargs="*", help="those whose names begin like this")
     options = parser.parse_args()
     rounds, seconds = (1, 0.05) if options.small else (options.rounds, options.seconds)
     print(f"{machine()}, load {os.getloadavg()[0]:.1f}, {rounds} rounds of {seconds} s, medians\n")
+    chosen = {name: tool for name, tool in tools().items() if name == "alone" or name.startswith(tuple(options.tools.split(",")))}
     print("| program | tool | ns | more | ratio | CPU ns | more | ratio |\n|-|-|-|-|-|-|-|-|")
     for load, measure in loads(seconds).items():
         if options.programs and not load.startswith(tuple(options.programs)):
             continue
-        taken = {name: [] for name in tools()}
+        taken = {name: [] for name in chosen}
         for _ in range(rounds):
-            for name, (before, env) in tools().items():
+            for name, (before, env) in chosen.items():
                 with tempfile.TemporaryDirectory(prefix="flameprobe-bench-") as directory:
                     taken[name].append(measure(before, env, directory))
         for name, values in taken.items():
