@@ -68,12 +68,16 @@ void Allocations::count() {
 }
 
 // What was freed is taken first: each such allocation's cell is full by then.
-void Allocations::drain() {
+void Allocations::gather() {
     calls_.look(state_.samples, monotonic_ns());
     state_.woken.store(false, std::memory_order_relaxed);
     freed_.clear();
     state_.live.take_freed([this](std::uint64_t id, std::uint64_t time_ns) { freed_.emplace_back(id, time_ns); });
-    const std::size_t samples = cells_.gather();
+    gathered_ = cells_.gather();
+}
+
+void Allocations::drain() {
+    const std::size_t samples = std::exchange(gathered_, 0);
     for (std::size_t i = 0; i < samples; ++i) {
         const handler::CellHead& cell = cells_.cell(i);
         stacks_.sampled(cell);
@@ -81,7 +85,7 @@ void Allocations::drain() {
         cells_.give_back(i);
     }
     stacks_.find(monotonic_ns());
-    for (const auto& [id, time_ns] : freed_) take_free(id, time_ns);
+    for (const auto& [id, time_ns] : std::exchange(freed_, {})) take_free(id, time_ns);
     take_lost();
     busy_ = samples > state_.samples.pool.count() / 16;
 }

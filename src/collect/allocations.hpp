@@ -35,7 +35,9 @@ public:
     /// Sampling begins or goes on; it pauses.
     void resume();
     void pause();
-    /// Takes the samples, after the engine's records, which tell of code that was mapped before.
+    /// Finds the samples, before the engine's records are read, and takes them, after it: so the records tell of all
+    /// code that was mapped, and of each thread's name, before them.
+    void gather();
     void drain();
     /// Exact totals, and what is not exact.
     void add_to(Counters& counters);
@@ -67,6 +69,7 @@ private:
     std::uint64_t random_ = 0;
     std::unordered_map<std::uint64_t, Live> live_;  // by id
     std::vector<std::pair<std::uint64_t, std::uint64_t>> freed_;
+    std::size_t gathered_ = 0;
     std::vector<alloc::Totals> lost_;  // by class of size: what is written already
     alloc::Totals sum_;
     std::uint64_t untracked_before_ = 0;

@@ -246,7 +246,7 @@ StackId Pipeline::last_stack(std::uint32_t tid) const {
 
 ThreadId Pipeline::thread_of(std::uint32_t tid, bool create) {
     if (const auto known = threads_.known(tid)) return *known;
-    return create ? threads_.find(tid) : threads_.unknown();
+    return create ? threads_.find_late(tid) : threads_.unknown();
 }
 
 void Pipeline::event_sample(EventId event, Sample sample) {

@@ -67,7 +67,10 @@ public:
     void sample_events(const std::vector<EventInfo>& events);
     /// To be called before the first resume(), after sample_events(): the host's allocations too.
     void sample_allocations(alloc::State& state);
-    /// To be called after each drain of the engine.
+    /// To be called before each drain of the engine, and after it.
+    void gather_allocations() {
+        if (allocations_) allocations_->gather();
+    }
     void drain_allocations() {
         if (allocations_) allocations_->drain();
     }

@@ -32,12 +32,15 @@ ThreadId ThreadRegistry::add(std::uint32_t tid, std::string_view name) {
     return id;
 }
 
-void ThreadRegistry::identify(std::uint32_t tid, Living& living) {
-    auto name = living.name.empty() ? thread_comm(tid) : living.name;
-    // The name of a thread that has ended cannot be read: it gets the main thread's, which the kernel gives to every
-    // new thread; and to that one the file's.
+// The name of a thread that has ended cannot be read: it gets the main thread's, which the kernel gives to every new
+// thread; and to that one the file's.
+std::string ThreadRegistry::name_or_usual(std::string name) const {
     if (name.empty()) name = threads_.empty() ? comm_of(executed_path()) : threads_.front().thread.name;
-    living.id = add(tid, name.empty() ? std::string_view("[thread]") : std::string_view(name));
+    return name.empty() ? "[thread]" : name;
+}
+
+void ThreadRegistry::identify(std::uint32_t tid, Living& living) {
+    living.id = add(tid, name_or_usual(living.name.empty() ? thread_comm(tid) : living.name));
     living.name = threads_[living.id].thread.name;
     set_cpu(living);
 }
@@ -66,6 +69,14 @@ ThreadId ThreadRegistry::find(std::uint32_t tid) {
     living.ran = true;
     if (living.id == none) identify(tid, living);
     return living.id;
+}
+
+ThreadId ThreadRegistry::find_late(std::uint32_t tid) {
+    const auto ended = ended_.find(tid);
+    if (ended == ended_.end() || living_.contains(tid)) return find(tid);
+    ThreadId& entry = ended->second.entry;
+    if (entry == none) entry = add(tid, name_or_usual(ended->second.name));
+    return entry;
 }
 
 std::optional<ThreadId> ThreadRegistry::known(std::uint32_t tid) const {
@@ -119,14 +130,15 @@ void ThreadRegistry::ended(std::uint32_t tid, std::uint64_t time_ns) {
     const auto known = living_.find(tid);
     if (known == living_.end()) return;
     if (known->second.id != none) may_have_run_until(time_ns, known->second);
-    ended_[tid] = {known->second.id, known->second.base_ns, known->second.clock_ns, clocks_.time_ns()};
+    ended_[tid] = {known->second.id,  known->second.base_ns, known->second.clock_ns,
+                   clocks_.time_ns(), known->second.id,      std::move(known->second.name)};
     living_.erase(known);
 }
 
 std::optional<ThreadId> ThreadRegistry::end_reported(std::uint32_t tid, std::uint64_t& cpu_ns) {
     Ended& ended = ended_[tid];
     if (const auto living = living_.extract(tid); !living.empty())
-        ended = {living.mapped().id, living.mapped().base_ns, 0, 0};
+        ended = {living.mapped().id, living.mapped().base_ns, 0, 0, living.mapped().id, living.mapped().name};
     const ThreadId id = std::exchange(ended.id, none);
     ended.clock_ns = cpu_ns;
     ended.time_ns = clocks_.time_ns();

@@ -27,7 +27,9 @@ public:
 
     /// The thread that has this tid now; a tid that was reused is another thread.
     ThreadId find(std::uint32_t tid);
-    /// The same if it has an id already, else nullopt.
+    /// The same, or the one that had it and has just ended: for what is read later than the record of its end.
+    ThreadId find_late(std::uint32_t tid);
+    /// As find() if it has an id already, else nullopt.
     std::optional<ThreadId> known(std::uint32_t tid) const;
     /// A pseudo-thread with tid 0, for CPU time of which only the process is known.
     ThreadId unknown();
@@ -128,6 +130,7 @@ private:
     Living& living_of(std::uint32_t tid);
     void forget_old_ends();
     void identify(std::uint32_t tid, Living& living);
+    std::string name_or_usual(std::string name) const;
     void set_cpu(const Living& living);
     void may_have_run_until(std::uint64_t time_ns, const Living& living);
     void read(std::uint32_t tid, Living& living);
@@ -142,6 +145,8 @@ private:
     struct Ended {
         ThreadId id = none;  // none too once it has reported
         std::uint64_t base_ns = 0, clock_ns = 0, time_ns = 0;
+        ThreadId entry = none;  // for what it did before its end
+        std::string name{};
     };
     std::unordered_map<std::uint32_t, Ended> ended_;  // by tid
     std::map<std::string, ThreadId, std::less<>> unsampled_;

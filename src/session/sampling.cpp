@@ -167,6 +167,7 @@ void Sampling::drain() {
         profile().read_clocks();
         last_clocks_ns_ = began;
     }
+    profile().gather_allocations();
     engine_.source->drain(profile().sink());
     profile().has_buffers(engine_.source->facts().buffer_bytes);
     profile().drain_allocations();

@@ -1,5 +1,7 @@
 // Allocates at known sites, and says on stdout how many bytes each asked for: "site bytes calls". Arguments: the parts
 // to run.
+#include <flameprobe/scope.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -7,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,6 +53,32 @@ SITE void aligned_site(size_t calls) {
         free(keep(memory));
         free(keep(aligned_alloc(64, 3008)));
     }
+}
+SITE void array_site(size_t calls) {
+    for (size_t i = 0; i < calls; ++i) free(keep(reallocarray(NULL, 30, 100)));
+}
+SITE void pages_site(size_t calls) {
+    for (size_t i = 0; i < calls; ++i) {
+        free(keep(memalign(64, 5000)));
+        free(keep(valloc(5000)));
+    }
+}
+// Not every allocator has it: then it is libc's, whose memory others' free does not take.
+SITE void whole_pages_site(size_t calls) {
+    for (size_t i = 0; i < calls; ++i) free(keep(pvalloc(5000)));
+}
+// C23's, which few libraries have.
+void free_sized(void* memory, size_t size) __attribute__((weak));
+void free_aligned_sized(void* memory, size_t alignment, size_t size) __attribute__((weak));
+SITE void sized_site(size_t calls) {
+    for (size_t i = 0; i < calls; ++i) {
+        void *const memory = keep(malloc(6000)), *const aligned = keep(aligned_alloc(64, 6016));
+        free_sized == NULL ? free(memory) : free_sized(memory, 6000);
+        free_aligned_sized == NULL ? free(aligned) : free_aligned_sized(aligned, 64, 6016);
+    }
+}
+SITE void keep_map_site(size_t calls) {
+    for (size_t i = 0; i < calls; ++i) keep(mmap(NULL, 1 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
 }
 SITE void map_site(size_t calls) {
     for (size_t i = 0; i < calls; ++i) {
@@ -106,6 +135,14 @@ static void* worker(void* unused) {
     return NULL;
 }
 
+// Of each label a thread of that name.
+static void* labelled_worker(void* label) {
+    prctl(PR_SET_NAME, label);
+    FLAMEPROBE_SCOPE(label);
+    middle_site(10000);
+    return NULL;
+}
+
 SITE void handler_site(void) { free(keep(malloc(20000))); }
 static void on_signal(int number) {
     (void)number;
@@ -154,6 +191,25 @@ static void part(const char* name) {
             waitpid(child, NULL, 0);
         }
         say("middle_site", 2UL * 20000 * 10000, 40000);
+    } else if (strcmp(name, "others") == 0) {
+        array_site(30000);
+        say("array_site", 30000UL * 3000, 30000);
+        pages_site(10000);
+        say("pages_site", 20000UL * 5000, 20000);
+        sized_site(10000);
+        say("sized_site", 10000UL * 12016, 20000);
+    } else if (strcmp(name, "whole-pages") == 0) {
+        whole_pages_site(20000);
+        say("whole_pages_site", 20000UL * 5000, 20000);
+    } else if (strcmp(name, "labels") == 0) {
+        char* const labels[] = {(char*)"checkout", (char*)"search"};
+        pthread_t threads[2];
+        for (int i = 0; i < 2; ++i) pthread_create(&threads[i], NULL, labelled_worker, labels[i]);
+        for (int i = 0; i < 2; ++i) pthread_join(threads[i], NULL);
+        for (int i = 0; i < 2; ++i) say(labels[i], 10000UL * 10000, 10000);
+    } else if (strcmp(name, "keep-map") == 0) {
+        keep_map_site(100);
+        say("keep_map_site", 100UL << 20, 100);
     } else if (strcmp(name, "signals") == 0) {
         signal(SIGUSR1, on_signal);
         for (int i = 0; i < 10000; ++i) raise(SIGUSR1);

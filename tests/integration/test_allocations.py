@@ -65,17 +65,22 @@ class Allocations(Case):
             self.assertGreaterEqual(got, size - 5 * error - lost - slack, (site, size, lost, stacks))
 
     def check(self, *parts, program="allocations", before=(), after=(), **settings):
-        directory = self.fresh_directory("-".join((program, *parts, *(p.name for p in after))))
+        """`program`: a host's name, or a path."""
+        directory = self.fresh_directory("-".join((Path(program).name, *parts, *(p.name for p in after))))
         self.directory.chmod(0o777)
         directory.chmod(0o777)
-        ran = run([*before, host(program), *parts], directory,
+        ran = run([*before, program if isinstance(program, Path) else host(program), *parts], directory,
                   allocating(*after, EVENT="alloc", FORMAT="none", **settings) | {"HOST_EARLY": "1"})
         self.assertEqual(ran.returncode, 0, ran.stderr)
         sites = expected(ran.stdout)
         self.assertTrue(sites)
-        thinned = "some stand for several" in render("--info", ran.result().path("fprobe")).stdout
-        self.check_sites(self.estimates(ran), sites, slack=0.4 * max(size for size, _ in sites.values()) if thinned else 0)
+        self.check_sites(self.estimates(ran), sites, self.slack(ran, sites))
         return ran, sites
+
+    def slack(self, ran, sites, executable=None):
+        """Where the collector waited for a CPU, fewer samples were taken, and that is said."""
+        thinned = "some stand for several" in render("--info", ran.result(executable).path("fprobe")).stdout
+        return 0.4 * max(size for size, _ in sites.values()) if thinned else 0
 
     def counters(self, ran):
         lines = render("--info", ran.result().path("fprobe")).stdout.splitlines()
@@ -97,6 +102,22 @@ class Allocations(Case):
             self.assertLess(counters[name] - known, (200_000, 500)[index])
         objects = self.estimates(ran, "alloc-objects")
         self.assertAlmostEqual(sum(count for frames, count in objects if named(frames, "large_site")), 100, delta=40)
+
+    def test_other_functions(self):
+        self.check("others", "whole-pages")
+
+    def test_threads_and_scopes(self):
+        """As for CPU time: a root for each thread, and the scope's frame between main's side and the site."""
+        ran, sites = self.check("labels")
+        stacks = self.estimates(ran)
+        for label, (size, calls) in sites.items():
+            of_thread = sum(count for frames, count in stacks if frames[0] == label and named(frames, "middle_site"))
+            of_scope = sum(count for frames, count in stacks if f"[{label}]" in frames and named(frames, "middle_site"))
+            self.assertEqual(of_thread, of_scope, stacks)
+            self.assertAlmostEqual(of_thread, size, delta=5 * standard_error(size, calls) + self.slack(ran, sites))
+        table = render("--event", "alloc", "--thread", "search", "--top", "20", ran.result().path("fprobe")).stdout
+        self.assertIn("middle_site", table)
+        self.assertNotIn("checkout", table)
 
     def test_of_an_ordinary_user(self):
         self.check("c", "map", before=ordinary_user(self))
@@ -148,8 +169,34 @@ class Allocations(Case):
             if not library.exists():
                 continue
             with self.subTest(allocator=name):
-                self.check("c", "threads", after=(library,))
+                self.check("c", "threads", "others", after=(library,))
                 self.check(*(["small"] if name == "mimalloc" else []), program="allocations_cpp", after=(library,))
+
+    def linked_with(self, name, *libraries):
+        self.need("cc")
+        program = self.directory / f"host-{name}"
+        built = subprocess.run(["cc", "-O2", "-fno-omit-frame-pointer", f"-I{ROOT}/include", "-o", program,
+                                ROOT / "tests" / "hosts" / "allocations.c", "-pthread", "-Wl,--no-as-needed", *libraries],
+                               env=clean_environment(), capture_output=True, text=True, timeout=120)
+        self.assertEqual(built.returncode, 0, built.stderr)
+        return program
+
+    def test_allocators_that_the_program_is_linked_with(self):
+        for name, library in OTHERS.items():
+            if library.exists():
+                with self.subTest(allocator=name):
+                    self.check("c", "threads", "others", program=self.linked_with(name, library))
+
+    def test_an_allocator_that_is_linked_statically_is_said(self):
+        archive = OTHERS["tcmalloc"].with_name("libtcmalloc_minimal.a")
+        if not archive.exists():
+            self.skipTest("libgoogle-perftools-dev is not installed")
+        program = self.linked_with("static", archive, "-lstdc++", "-lm")
+        alone = run([program, "c"], self.fresh_directory("alone"), clean_environment())
+        self.assertEqual(alone.returncode, 0, alone.stderr)
+        ran = run([program, "c"], self.fresh_directory("sampled"), allocating(EVENT="heap", LOG="stderr", FORMAT="none"))
+        self.assertEqual((ran.returncode, ran.stdout), (0, alone.stdout), ran.stderr)
+        self.assertEqual(ran.stderr.count("has an allocator of its own"), 1, ran.stderr)
 
     def test_rust(self):
         self.need("rustc")
@@ -162,7 +209,8 @@ class Allocations(Case):
         self.assertEqual(ran.returncode, 0, ran.stderr)
         sites = expected(ran.stdout)
         self.assertEqual(len(sites), 4, ran.stdout)
-        self.check_sites(self.estimates(ran, executable="host-allocations_rust"), sites)
+        program = "host-allocations_rust"
+        self.check_sites(self.estimates(ran, executable=program), sites, self.slack(ran, sites, program))
 
     def test_the_heap_at_its_peak_and_at_the_end(self):
         ran = run([host("allocations"), "leak"], self.directory, allocating(EVENT="heap", FORMAT="folded,svg,html,json,pprof"))
@@ -174,10 +222,11 @@ class Allocations(Case):
         end = read_folded(result.path("heap-end.folded").read_text())
         self.check_sites(end, {"leak_site": sites["leak_site"]})
         self.assertFalse([frames for frames, _ in end if named(frames, "peak_site")], end)
-        reused = run([host("allocations"), "c", "threads"], self.fresh_directory("reused"), allocating(EVENT="heap", FORMAT="none"))
-        # One address again and again, in several threads: next to nothing stays.
-        stays = sum(count for _, count in self.estimates(reused, "heap-end"))
-        self.assertLess(stays, 5 * MEAN, self.estimates(reused, "heap-end"))
+        reused = run([host("allocations"), "c", "threads", "others", "map", "keep-map"], self.fresh_directory("reused"), allocating(EVENT="heap", FORMAT="none"))
+        # One address again and again, in several threads: next to nothing stays but what is mapped.
+        stays = self.estimates(reused, "heap-end")
+        self.check_sites(stays, {"keep_map_site": expected(reused.stdout)["keep_map_site"]})
+        self.assertLess(sum(count for frames, count in stays if not named(frames, "keep_map_site")), 5 * MEAN, stays)
         pprof = pprof_rules.read(result.path("pb.gz"))
         self.assertEqual(dict(pprof.types)["inuse_space"], "bytes")
         self.assertEqual(pprof.total("inuse_space"), sum(count for _, count in peak))
@@ -193,6 +242,22 @@ class Allocations(Case):
         self.assertEqual(alive[-1], sum(count for _, count in end))
         self.assertIn("alive at the peak", result.path("svg").read_text())
         self.assertIn("stepWeight", dict(pages[0]["parts"]))
+
+    def test_the_sample_types_of_pprof(self):
+        ran = run([host("allocations"), "leak"], self.directory, allocating(EVENT="alloc,heap", FORMAT="none"))
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        sites = expected(ran.stdout)
+        profile = ran.result().path("fprobe")
+        for event, kind, unit, of in (("alloc", "alloc_space", "bytes", 0), ("alloc-objects", "alloc_objects", "count", 1),
+                                      ("heap", "inuse_space", "bytes", 0), ("heap-objects", "inuse_objects", "count", 1)):
+            with self.subTest(kind=kind):
+                out = self.directory / f"{event}.pb.gz"
+                render("--event", event, profile, "-o", out)
+                pprof = pprof_rules.read(out)
+                self.assertEqual(pprof_rules.problems(pprof), [])
+                self.assertEqual(dict(pprof.types)[kind], unit)
+                known = sum(site[of] for site in sites.values())
+                self.assertAlmostEqual(pprof.total(kind) / known, 1, delta=0.25)
 
     def test_processes_of_a_run_have_one_curve(self):
         """What is alive in all of them together; each one's heap is its own until it ends."""

@@ -9,7 +9,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import pprof_rules
 from engine import Engine
-from harness import COMMAND, Case, clean_environment, profiled, render, run, target
+from harness import COMMAND, LIBRARY, Case, clean_environment, profiled, render, run, target
 
 
 def pprof_in(request):
@@ -28,10 +28,10 @@ class PushCase(Case):
         self.addCleanup(engine.close)
         return engine
 
-    def record(self, *argv, **settings):
+    def record(self, *argv, preload=LIBRARY, **settings):
         """A program's windows; one, unless DUMP_EVERY says otherwise."""
-        ran = run(argv or [target("shares"), "threads", "300"], self.directory,
-                  profiled(**{"PUSH": self.spool, "FREQ": 499, "DUMP_EVERY": "24h", **settings}))
+        env = profiled(**{"PUSH": self.spool, "FREQ": 499, "DUMP_EVERY": "24h", **settings}) | {"LD_PRELOAD": str(preload)}
+        ran = run(argv or [target("shares"), "threads", "300"], self.directory, env)
         self.assertEqual(ran.returncode, 0, ran.stderr)
         return ran
 

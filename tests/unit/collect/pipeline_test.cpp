@@ -32,6 +32,32 @@ TEST_CASE("samples of other processes are ignored") {
     CHECK(kept.samples.empty());
 }
 
+TEST_CASE("what is read of a thread after its end is filed under its name, not under the next one's with its id") {
+    Kept kept;
+    const auto pid = static_cast<std::uint32_t>(::getpid()), tid = pid + 1'000'000;
+    Pipeline pipeline(kept, false, 0, 1000, pid);
+    for (const bool is_sampled : {false, true}) {
+        CAPTURE(is_sampled);
+        pipeline.take(ThreadStarted{tid, pid, 0});
+        pipeline.take(ThreadNamed{tid, "worker"});
+        auto raw = kernel_sample({});
+        raw.tid = tid;
+        if (is_sampled) pipeline.take(raw);
+        const std::size_t before = kept.threads.size();
+        pipeline.take(ThreadEnded{tid, 1});
+        const ThreadId ended = pipeline.thread_of(tid, true);
+        CHECK(kept.threads.at(ended).name == "worker");
+        CHECK(kept.threads.size() == before + (is_sampled ? 0 : 1));
+        CHECK(pipeline.thread_of(tid, true) == ended);
+        pipeline.take(ThreadStarted{tid, pid, 0});
+        pipeline.take(ThreadNamed{tid, "next"});
+        const ThreadId next = pipeline.thread_of(tid, true);
+        CHECK(next != ended);
+        CHECK(kept.threads.at(next).name == "next");
+        pipeline.take(ThreadEnded{tid, 2});
+    }
+}
+
 TEST_CASE("a thread's samples are filed under the name that it had, in one account") {
     Kept kept;
     const auto pid = static_cast<std::uint32_t>(::getpid());
