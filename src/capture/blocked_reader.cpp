@@ -33,13 +33,38 @@ bool parse_blocked(const char* text, BlockedThread& out) {
     return out.pc != 0;
 }
 
-Descriptor BlockedReader::open(std::uint32_t tid, const char* file) {
+Descriptor BlockedReader::open(std::uint32_t tid, File file) {
+    constexpr std::array<const char*, number_of_files> names{"syscall", "wchan", "schedstat"};
     if (!directory_) {
         directory_ = Descriptor(::open((host_proc_directory() + "/task").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
         if (!directory_) return {};
     }
-    const std::string path = std::to_string(tid) + "/" + file;
+    const std::string path = std::to_string(tid) + "/" + names[file];
     return Descriptor(::openat(directory_.get(), path.c_str(), O_RDONLY | O_CLOEXEC));
+}
+
+/// As pread(2). `text` is ended by a zero.
+ssize_t BlockedReader::read(std::uint32_t tid, File file, std::span<char> text) {
+    const auto known = files_.find(tid);
+    Descriptor opened;
+    int fd = known == files_.end() ? -1 : known->second[file].get();
+    if (fd < 0) {
+        opened = open(tid, file);
+        fd = opened.get();
+    }
+    const ssize_t got = fd < 0 ? -1 : ::pread(fd, text.data(), text.size() - 1, 0);
+    if (got <= 0) {
+        const int why = errno;
+        files_.erase(tid);
+        errno = why;
+        return got;
+    }
+    text[static_cast<std::size_t>(got)] = '\0';
+    if (opened && keeps_files_) {
+        keeps_files_ = leaves_descriptors(opened);
+        if (keeps_files_) files_[tid][file] = std::move(opened);
+    }
+    return got;
 }
 
 BlockedReader::Outcome BlockedReader::refused(int why) {
@@ -60,47 +85,21 @@ BlockedReader::Outcome BlockedReader::refused(int why) {
 
 BlockedReader::Outcome BlockedReader::read(std::uint32_t tid, BlockedThread& out) {
     if (!may_ask_for_host_memory()) return refused(EPERM);
-    const auto known = call_files_.find(tid);
-    Descriptor opened;
-    int fd = known == call_files_.end() ? -1 : known->second.get();
-    if (fd < 0) {
-        opened = open(tid, "syscall");
-        fd = opened.get();
-    }
-    std::array<char, 256> text{};
-    const ssize_t got = fd < 0 ? -1 : ::pread(fd, text.data(), text.size() - 1, 0);
-    if (got <= 0) {
-        const int why = errno;
-        call_files_.erase(tid);
-        if (fd < 0 ? directory_ && why == ENOENT : got == 0 || why == ESRCH) return Outcome::gone;
-        if (directory_) return refused(why);
-        why_refused_ = "/proc is not mounted";
-        return Outcome::refused;
-    }
-    if (opened && keeps_files_) {
-        keeps_files_ = leaves_descriptors(opened);
-        if (keeps_files_) call_files_.emplace(tid, std::move(opened));
-    }
-    return parse_blocked(text.data(), out) ? Outcome::blocked : Outcome::runs;
+    std::array<char, 256> text;
+    const ssize_t got = read(tid, call_file, text);
+    if (got > 0) return parse_blocked(text.data(), out) ? Outcome::blocked : Outcome::runs;
+    const int why = errno;
+    if (directory_) return got == 0 || why == ENOENT || why == ESRCH ? Outcome::gone : refused(why);
+    why_refused_ = "/proc is not mounted";
+    return Outcome::refused;
 }
 
 // "0" where the thread does not wait, the kernel was built without names, or the process may not be read.
 std::string BlockedReader::channel(std::uint32_t tid) {
     constexpr int enough = 16;
     if (!has_channels_ && without_channel_ >= enough) return {};
-    const auto known = channel_files_.find(tid);
-    Descriptor opened;
-    if (known == channel_files_.end()) opened = open(tid, "wchan");
-    const int fd = known == channel_files_.end() ? opened.get() : known->second.get();
     std::array<char, 128> text{};
-    const ssize_t got = fd < 0 ? -1 : ::pread(fd, text.data(), text.size() - 1, 0);
-    if (got <= 0) {
-        channel_files_.erase(tid);
-    } else if (opened && keeps_files_) {
-        keeps_files_ = leaves_descriptors(opened);
-        if (keeps_files_) channel_files_.emplace(tid, std::move(opened));
-    }
-    std::string name(text.data());
+    std::string name = read(tid, channel_file, text) > 0 ? text.data() : "";
     if (name == "0") name.clear();
     has_channels_ = has_channels_ || !name.empty();
     without_channel_ += name.empty() ? 1 : 0;
@@ -108,15 +107,12 @@ std::string BlockedReader::channel(std::uint32_t tid) {
 }
 
 std::optional<TaskSchedule> BlockedReader::schedule(std::uint32_t tid) {
-    const Descriptor file = open(tid, "schedstat");
-    std::array<char, 128> text{};
-    if (!file || ::pread(file.get(), text.data(), text.size() - 1, 0) <= 0) return std::nullopt;
-    return parse_schedule(text.data());
+    std::array<char, 128> text;
+    return read(tid, schedule_file, text) > 0 ? parse_schedule(text.data()) : std::nullopt;
 }
 
 void BlockedReader::close_files() {
-    call_files_.clear();
-    channel_files_.clear();
+    files_.clear();
     directory_.reset();
 }
 

@@ -2,10 +2,13 @@
 // not stopped.
 #pragma once
 
+#include <sys/types.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 
@@ -39,19 +42,19 @@ public:
     /// nullopt if the thread is gone, or the kernel does not count that.
     std::optional<TaskSchedule> schedule(std::uint32_t tid);
     const std::string& why_refused() const { return why_refused_; }
-    void forget(std::uint32_t tid) {
-        call_files_.erase(tid);
-        channel_files_.erase(tid);
-    }
+    void forget(std::uint32_t tid) { files_.erase(tid); }
     void close_files();
 
 private:
-    Descriptor open(std::uint32_t tid, const char* file);
+    enum File : std::uint8_t { call_file, channel_file, schedule_file, number_of_files };
+
+    Descriptor open(std::uint32_t tid, File file);
+    ssize_t read(std::uint32_t tid, File file, std::span<char> text);
     Outcome refused(int why);
 
     Descriptor directory_;
-    std::unordered_map<std::uint32_t, Descriptor> call_files_;  // opening costs as much as all the rest
-    std::unordered_map<std::uint32_t, Descriptor> channel_files_;
+    // Of each thread. Opening costs as much as all the rest.
+    std::unordered_map<std::uint32_t, std::array<Descriptor, number_of_files>> files_;
     bool keeps_files_ = true;  // false: descriptors run short, so files are opened for each reading
     int without_channel_ = 0;  // how often channel() gave no name
     bool has_channels_ = false;

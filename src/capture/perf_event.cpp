@@ -140,6 +140,7 @@ perf_event_attr make_switch_attributes() {
     attr.sample_type = sample_layout & ~static_cast<std::uint64_t>(PERF_SAMPLE_REGS_USER);
     attr.context_switch = 1;
     attr.exclude_kernel = 1;
+    attr.read_format = PERF_FORMAT_TOTAL_TIME_RUNNING;  // the thread's CPU time: see ThreadRings::cpu_ns()
     return attr;
 }
 

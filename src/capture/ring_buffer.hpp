@@ -26,6 +26,10 @@ public:
     std::size_t bytes() const { return map_.size(); }
     std::size_t data_bytes() const { return map_ ? mask_ + 1 : 0; }
 
+    /// Of many rings each one's head is in a page of its own, cold: to be called some rings before begin_round().
+    void approach() const {
+        if (map_) __builtin_prefetch(&control()->data_head);
+    }
     /// Fixes how far this round reads: what the kernel writes from now on waits for the next round.
     void begin_round();
     /// The next whole record of this round, header first; empty when the round is over. Valid until `consume()`.

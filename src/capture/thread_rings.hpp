@@ -126,6 +126,7 @@ private:
     Size size_of(std::size_t step, bool brief) const;
     static void enable(const ThreadEvents& thread);
     static void settle(ThreadEvents& thread);
+    static std::uint64_t cpu_ns(const ThreadEvents& thread);
 
     ThreadEventSettings settings_;
     std::vector<Size> sizes_;

@@ -101,33 +101,34 @@ std::shared_ptr<Held> LockHolders::holder_of(Member waiter) {
     bool runs = false;
     const Seen* const seen = blocked_holder(*owner, runs);
     if (seen == nullptr && !runs) return nullptr;  // no thread of this process: it died with the lock, or never had it
-    held->name = name_of(*owner);
     if (seen == nullptr) {
+        held->name = name_of(*owner);
         find_samples(held);
         return held;
     }
+    held->name = seen->name;
     held->blocked = seen->stack;
     if (chain_.size() < longest_chain && futex_wait(seen->where))
         held->next = holder_of({.tid = *owner, .name = held->name, .where = seen->where, .function = seen->function});
     return held;
 }
 
-/// Null: it runs, or has run meanwhile (`runs`), or is not there.
+/// Null: it runs, or has run meanwhile (`runs`), or is not there. One that has not run since it was read is where it
+/// was.
 const LockHolders::Seen* LockHolders::blocked_holder(std::uint32_t tid, bool& runs) {
     const auto before = reader_.schedule(tid);
+    if (const auto known = seen_.find(tid); before && known != seen_.end() && known->second.slices == before->slices)
+        return &known->second;
     BlockedThread where;
     const auto outcome = reader_.read(tid, where);
     runs = outcome == BlockedReader::Outcome::blocked || outcome == BlockedReader::Outcome::runs;
     if (outcome != BlockedReader::Outcome::blocked || !before) return nullptr;
-    Seen& seen = seen_[tid];
-    if (seen.stack != 0 && seen.slices == before->slices && seen.where == where) return &seen;
     bool whole = false;
     const StackId stack = pipeline_.blocked_stack(where, whole);
-    seen = {before->slices, where, stack, functions_.of(pipeline_.last_frames())};
+    const Seen seen{before->slices, where, stack, functions_.of(pipeline_.last_frames()), name_of(tid)};
     const auto after = reader_.schedule(tid);
-    if (after && after->slices == before->slices) return &seen;
-    seen_.erase(tid);
-    return nullptr;
+    if (!after || after->slices != before->slices) return nullptr;
+    return &(seen_[tid] = seen);
 }
 
 void LockHolders::find_samples(const std::shared_ptr<Held>& held) {

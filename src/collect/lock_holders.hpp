@@ -64,7 +64,6 @@ public:
 
     const LockCycle::Member& waiter() const { return waiter_; }
     std::uint64_t lock() const { return found_.back()->lock; }
-    std::uint64_t looked_ns() const { return found_.back()->time_ns; }
     bool is_deadlock() const { return found_.back()->is_deadlock(); }
     void add(std::shared_ptr<const Held> held) {
         constexpr std::size_t most = 64;
@@ -111,6 +110,7 @@ private:
         BlockedThread where;
         StackId stack = 0;
         LockFunction function = LockFunction::none;
+        std::string name{};
     };
     using Member = LockCycle::Member;
 

@@ -12,7 +12,7 @@
 namespace flameprobe {
 namespace {
 
-constexpr std::size_t in_turn = 32;  // each costs some 5 us, where the collector is a task
+constexpr std::size_t in_turn = 16;  // each costs some 10 us, where the collector is a task
 // Of a thread that is renamed for each piece of work: what comes later stays under the last of these names.
 constexpr std::uint32_t most_names = 1000;
 constexpr std::uint64_t end_is_recent_ns = 2'000'000'000;

@@ -1,6 +1,7 @@
 #include "collect/wait_registry.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace flameprobe {
 
@@ -11,10 +12,10 @@ void WaitRegistry::begin(std::uint64_t now_ns, const std::vector<std::uint32_t>&
     for (const std::uint32_t tid : tids) {
         Thread& thread = threads_[tid];
         if (thread.state != State::unknown) continue;  // a record came first
-        thread.state = State::waiting;
         thread.assumed = true;
         thread.since_ns = thread.window_begin_ns = now_ns;
         thread.number = ++last_number_;
+        waits(tid, thread);
     }
 }
 
@@ -27,7 +28,8 @@ void WaitRegistry::switched(const ThreadSwitched& record) {
     thread.only_started = false;
     leave_state(record.tid, thread, record.time_ns);
     totals_.ins += record.out ? 0 : 1;
-    thread.state = !record.out ? State::running : record.preempted ? State::preempted : State::waiting;
+    thread.state = record.out ? State::preempted : State::running;
+    if (record.out && !record.preempted) waits(record.tid, thread);
     if (record.out) ++(record.preempted ? totals_.preemptions : totals_.waits);
 }
 
@@ -39,6 +41,23 @@ void WaitRegistry::started(std::uint32_t tid, std::uint64_t time_ns) {
     thread.account.born();
     thread.since_ns = thread.window_begin_ns = time_ns;
     thread.number = ++last_number_;
+    add_to(started_, {tid, thread.number});
+}
+
+void WaitRegistry::waits(std::uint32_t tid, Thread& thread) {
+    thread.state = State::waiting;
+    add_to(unread_, {tid, thread.number});
+}
+
+// A thread has one at a time: of twice as many half are over.
+void WaitRegistry::add_to(std::vector<Wait>& waits, const Wait& wait) {
+    constexpr std::size_t few = 1000;
+    if (waits.size() >= few + 2 * threads_.size())
+        std::erase_if(waits, [this](const Wait& old) {
+            const auto found = threads_.find(old.tid);
+            return found == threads_.end() || found->second.number != old.number;
+        });
+    waits.push_back(wait);
 }
 
 // Kept until it is settled, so that a last switch record does not make a new thread of it.
@@ -55,7 +74,7 @@ void WaitRegistry::lost(std::uint64_t time_ns) {
         if (thread.state == State::ended) continue;
         thread.account.records_lost();
         leave_state(tid, thread, time_ns);
-        thread.state = State::waiting;
+        waits(tid, thread);
         thread.assumed = thread.doubtful = true;
     }
 }
@@ -104,16 +123,19 @@ void WaitRegistry::leave_state(std::uint32_t tid, Thread& thread, std::uint64_t 
     thread.assumed = thread.doubtful = thread.has_stack = thread.hopeless = false;
 }
 
-void WaitRegistry::without_account(std::uint64_t now_ns, std::size_t most, std::vector<std::uint32_t>& tids) const {
+void WaitRegistry::without_account(std::uint64_t now_ns, std::size_t most, std::vector<std::uint32_t>& tids) {
+    constexpr std::size_t most_visited = 64;
     tids.clear();
-    for (const auto& [tid, thread] : threads_) {
+    if (to_account_.empty())
+        for (const auto& [tid, thread] : threads_) to_account_.push_back(tid);
+    for (std::size_t left = most_visited; left > 0 && !to_account_.empty() && tids.size() < most; --left) {
+        const auto found = threads_.find(to_account_.back());
+        to_account_.pop_back();
+        if (found == threads_.end()) continue;
+        const auto& [tid, thread] = *found;
         const bool known = thread.state != State::unknown && thread.state != State::ended && !thread.assumed;
         if (known && thread.account.wants_reading(now_ns)) tids.push_back(tid);
     }
-    if (tids.size() <= most) return;
-    const auto middle = tids.begin() + static_cast<std::ptrdiff_t>(most);
-    std::ranges::nth_element(tids, middle, {}, [&](auto tid) { return threads_.at(tid).account.read_until_ns(); });
-    tids.erase(middle, tids.end());
 }
 
 void WaitRegistry::account_read(std::uint32_t tid, std::uint64_t cpu_ns, std::uint64_t delay_ns,
@@ -122,33 +144,45 @@ void WaitRegistry::account_read(std::uint32_t tid, std::uint64_t cpu_ns, std::ui
         found->second.account.read(cpu_ns, delay_ns, until_ns);
 }
 
-// The latest first: it is the likeliest to be over soon.
-void WaitRegistry::unread(std::vector<Wait>& out) const {
-    out.clear();
-    for (const auto& [tid, thread] : threads_)
-        if (thread.state == State::waiting && !thread.has_stack && !thread.hopeless)
-            out.push_back({tid, thread.number});
-    std::sort(out.begin(), out.end(), [](const Wait& a, const Wait& b) { return a.number > b.number; });
+bool WaitRegistry::is_unread(const Wait& wait) {
+    const Thread* const thread = thread_of(wait);
+    return thread != nullptr && !thread->has_stack && !thread->hopeless;
 }
 
-void WaitRegistry::held(std::size_t most, std::vector<HeldLooks*>& out) const {
+// The latest first: it is the likeliest to be over soon.
+void WaitRegistry::unread(std::vector<Wait>& out) {
+    constexpr std::size_t few = 64;
+    if (unread_.size() < few || unread_.size() > surely_unread_ + surely_unread_ / 4) {
+        std::erase_if(unread_, [this](const Wait& wait) { return !is_unread(wait); });
+        surely_unread_ = unread_.size();
+    }
+    if (!std::ranges::is_sorted(unread_, {}, &Wait::number)) std::ranges::sort(unread_, {}, &Wait::number);
+    out.assign(unread_.rbegin(), unread_.rend());
+}
+
+void WaitRegistry::held(std::size_t most, std::vector<HeldLooks*>& out) {
     out.clear();
-    for (const auto& [tid, thread] : threads_)
-        if (thread.state == State::waiting && thread.has_stack && thread.what.held)
-            out.push_back(thread.what.held.get());
-    const auto middle = out.begin() + static_cast<std::ptrdiff_t>(std::min(most, out.size()));
-    std::ranges::partial_sort(out, middle, {}, &HeldLooks::looked_ns);
-    out.erase(middle, out.end());
+    for (std::size_t left = held_.size(); left > 0 && out.size() < most; --left) {
+        const Wait wait = held_.front();
+        held_.pop_front();
+        const Thread* const thread = thread_of(wait);
+        if (thread == nullptr || !thread->has_stack || !thread->what.held) continue;
+        out.push_back(thread->what.held.get());
+        held_.push_back(wait);
+    }
 }
 
 void WaitRegistry::doubt_starts(std::uint64_t now_ns) {
     constexpr std::uint64_t long_ns = 20'000'000;
-    for (auto& [tid, thread] : threads_) {
-        if (!thread.only_started || thread.state != State::preempted || since(now_ns, thread.since_ns) < long_ns)
-            continue;
-        thread.state = State::waiting;
+    std::erase_if(started_, [&](const Wait& start) {
+        const auto found = threads_.find(start.tid);
+        if (found == threads_.end() || found->second.number != start.number || !found->second.only_started) return true;
+        Thread& thread = found->second;
+        if (since(now_ns, thread.since_ns) < long_ns) return false;
         thread.assumed = true;
-    }
+        waits(start.tid, thread);
+        return true;
+    });
 }
 
 WaitRegistry::Thread* WaitRegistry::thread_of(const Wait& wait) {
@@ -164,7 +198,8 @@ void WaitRegistry::read(const Wait& wait, WaitPlace what, std::uint64_t since_ns
     if (thread->assumed) ++totals_.waits;
     thread->assumed = false;
     thread->has_stack = true;
-    thread->what = what;
+    if (what.held) held_.push_back(wait);
+    thread->what = std::move(what);
     thread->read_until_ns = until_ns;
     thread->read_took_ns = since(until_ns, since_ns);
 }
@@ -174,6 +209,7 @@ void WaitRegistry::runs(const Wait& wait) {
     if (thread == nullptr || !thread->assumed) return;  // woken, and not yet on a CPU
     thread->state = thread->only_started ? State::preempted : State::running;
     thread->assumed = false;
+    if (thread->only_started) add_to(started_, wait);
 }
 
 void WaitRegistry::set_cpu_stack(std::uint32_t tid, StackId stack) {
@@ -191,7 +227,8 @@ void WaitRegistry::compare_with_clocks(std::uint64_t now_ns, std::uint64_t cpu_n
 }
 
 std::size_t WaitRegistry::memory() const {
-    std::size_t bytes = threads_.bucket_count() * sizeof(void*);
+    std::size_t bytes = threads_.bucket_count() * sizeof(void*) +
+                        (unread_.capacity() + started_.capacity() + held_.size()) * sizeof(Wait);
     for (const auto& [tid, thread] : threads_)
         bytes += sizeof(std::pair<std::uint32_t, Thread>) + 4 * sizeof(void*) + thread.read.memory();
     return bytes;

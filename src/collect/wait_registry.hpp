@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -42,8 +43,6 @@ public:
         if (reading_ || times == 0) return false;
         return !last_ || times >= every_times || now_ns >= last_->until_ns + every_ns;
     }
-    /// 0: never.
-    std::uint64_t read_until_ns() const { return last_ ? last_->until_ns : 0; }
     /// Time on CPUs and in run queues since the thread began, as read by `until_ns`.
     void read(std::uint64_t cpu_ns, std::uint64_t delay_ns, std::uint64_t until_ns) {
         reading_ = Reading{cpu_ns, delay_ns, until_ns};
@@ -148,19 +147,19 @@ public:
         std::uint32_t tid = 0;
         std::uint64_t number = 0;
     };
-    /// Waits in progress whose stack is not known yet.
-    void unread(std::vector<Wait>& out) const;
-    /// Of the waits in progress whose lock's holder was found the `most` that were looked at longest ago.
-    void held(std::size_t most, std::vector<HeldLooks*>& out) const;
+    /// Waits in progress whose stack is not known yet; some of them may be over or read: see is_unread().
+    void unread(std::vector<Wait>& out);
+    /// Of the waits in progress whose lock's holder was found the `most` that were given longest ago.
+    void held(std::size_t most, std::vector<HeldLooks*>& out);
     /// A thread that began some time ago without a record of its own may be blocked since before records of it were
     /// kept: the next look at it tells.
     void doubt_starts(std::uint64_t now_ns);
-    bool in_progress(const Wait& wait) { return thread_of(wait) != nullptr; }
+    bool is_unread(const Wait& wait);
     /// `what` was read between `since_ns`, when the wait was known to be in progress, and `until_ns`. It is right if
     /// the records that follow show that the wait lasted until then.
     void read(const Wait& wait, WaitPlace what, std::uint64_t since_ns, std::uint64_t until_ns);
-    /// Threads whose account by the scheduler is to be read now: at most so many, those that were read longest ago.
-    void without_account(std::uint64_t now_ns, std::size_t most, std::vector<std::uint32_t>& tids) const;
+    /// Threads whose account by the scheduler is to be read now: at most so many, all in turn.
+    void without_account(std::uint64_t now_ns, std::size_t most, std::vector<std::uint32_t>& tids);
     /// The account was read by `until_ns`. It is used if the thread was then still as the records had told.
     void account_read(std::uint32_t tid, std::uint64_t cpu_ns, std::uint64_t delay_ns, std::uint64_t until_ns);
     /// The thread does not wait, as begin() or lost() assumed.
@@ -220,6 +219,8 @@ private:
 
     static std::uint64_t since(std::uint64_t now, std::uint64_t then) { return now > then ? now - then : 0; }
     Thread* thread_of(const Wait& wait);  // null: the wait is over
+    void waits(std::uint32_t tid, Thread& thread);
+    void add_to(std::vector<Wait>& waits, const Wait& wait);
     void leave_state(std::uint32_t tid, Thread& thread, std::uint64_t time_ns);
     void take_off_late(Thread& thread, bool all);
     void end_wait(Thread& thread, std::uint64_t lasted);
@@ -233,6 +234,12 @@ private:
     const Emit emit_;
     LookOdds looks_;
     std::unordered_map<std::uint32_t, Thread> threads_;
+    // A look costs what has happened since the last one, not what there is of threads. Those whose wait is over are
+    // left in these until they are met.
+    std::vector<Wait> unread_, started_;
+    std::size_t surely_unread_ = 0;  // when unread_ was last freed of the others
+    std::deque<Wait> held_;          // in the order in which they are to be looked at again
+    std::vector<std::uint32_t> to_account_;
     std::uint64_t last_number_ = 0;
     std::uint64_t overlap_ns_ = 0;
     Totals totals_;

@@ -142,6 +142,9 @@ void WaitRegistry::settle_all(std::uint64_t now_ns) {
     for (auto& [tid, thread] : threads_)
         if (thread.state != State::ended) finish(tid, thread, now_ns);
     threads_.clear();
+    unread_.clear();
+    started_.clear();
+    held_.clear();
 }
 
 }  // namespace flameprobe

@@ -129,8 +129,8 @@ std::optional<std::uint32_t> CommandQueue::wait_for_more(std::uint32_t ticket,
 }
 
 void CommandQueue::answer() noexcept {
-    answered_.store(taken_, std::memory_order_release);
-    futex_wake_all(answered_);
+    // Nobody waits for a ticket that has been answered before.
+    if (answered_.exchange(taken_, std::memory_order_release) != taken_) futex_wake_all(answered_);
 }
 
 }  // namespace flameprobe

@@ -15,7 +15,9 @@ namespace flameprobe {
 namespace {
 
 constexpr std::uint64_t flush_every_ns = 100 * ns_per_ms;  // a kill loses at most this much
-constexpr std::uint64_t clocks_every_ns = flush_every_ns / 2;
+// Of a thousand threads the clocks take half a millisecond.
+constexpr std::uint64_t least_between_clocks_ns = flush_every_ns / 2, most_between_clocks_ns = flush_every_ns,
+                        part_of_a_cpu_for_clocks = 250;
 constexpr std::uint64_t hurry_for_ns = ns_per_second;
 constexpr const char* ended_for_signal =
     "sampling ended where the program took away the signal that the engine needs: FLAMEPROBE_ENGINE=ring needs none";
@@ -66,7 +68,8 @@ void Sampling::start(const std::optional<Recording::CountedTo>& from) {
     turn(waits ? Phase::waiting : Phase::on);
     const CaptureFacts& facts = engine_.source->facts();
     new_threads_.want(facts.meets_threads, facts.reaches ? facts.period_ns : 0);
-    last_flush_ns_ = last_clocks_ns_ = monotonic_ns();
+    last_flush_ns_ = monotonic_ns();
+    next_clocks_ns_ = last_flush_ns_ + least_between_clocks_ns;
 }
 
 // A broken one stays so.
@@ -163,9 +166,10 @@ void Sampling::go_on() {
 
 void Sampling::drain() {
     const std::uint64_t began = monotonic_ns();
-    if (began >= last_clocks_ns_ + clocks_every_ns) {
+    if (began >= next_clocks_ns_) {
         profile().read_clocks();
-        last_clocks_ns_ = began;
+        next_clocks_ns_ = began + std::clamp(part_of_a_cpu_for_clocks * (monotonic_ns() - began),
+                                             least_between_clocks_ns, most_between_clocks_ns);
     }
     profile().gather_allocations();
     engine_.source->drain(profile().sink());

@@ -65,3 +65,35 @@ TEST_CASE("of a blocked thread the call and stack pointer are read; running and 
     ::close(ends[0]);
     ::close(ends[1]);
 }
+
+TEST_CASE("a thread's account stays the same while it waits, and ends with it") {
+    int ends[2];
+    REQUIRE(::pipe(ends) == 0);
+    std::atomic<std::uint32_t> tid{0};
+    std::atomic<int> taken{0};
+    std::thread waiting([&] {
+        tid = static_cast<std::uint32_t>(::gettid());
+        for (char byte = 0; taken < 2 && ::read(ends[0], &byte, 1) == 1; ++taken) continue;
+    });
+    BlockedReader reader;
+    BlockedThread thread;
+    const auto until = [](const auto& is_so) {
+        for (int i = 0; i < 5000 && !is_so(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        return is_so();
+    };
+    const auto blocked = [&] {
+        return tid != 0 && reader.read(tid, thread) == BlockedReader::Outcome::blocked && thread.call == SYS_read;
+    };
+    REQUIRE(until(blocked));
+    const auto before = reader.schedule(tid);
+    REQUIRE(before);
+    CHECK(reader.schedule(tid)->slices == before->slices);
+    REQUIRE(::write(ends[1], "x", 1) == 1);
+    REQUIRE(until([&] { return taken == 1 && blocked(); }));
+    CHECK(reader.schedule(tid)->slices > before->slices);
+    REQUIRE(::write(ends[1], "x", 1) == 1);
+    waiting.join();
+    CHECK(until([&] { return !reader.schedule(tid); }));
+    CHECK(reader.read(tid, thread) == BlockedReader::Outcome::gone);
+    for (const int fd : ends) ::close(fd);
+}

@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <random>
 
@@ -132,6 +134,65 @@ TEST_CASE("a wait in a deadlock counts while it goes on, also of a thread that n
         CHECK(told.sum(Kind::waited, 7) == (lasts ? 2 * whole_second : 0));
         CHECK(told.sum(Kind::idle, 7) == (lasts ? 0 : 2 * whole_second));
         for (const auto& span : told.spans) CHECK(span.held == looks);
+    }
+}
+
+TEST_CASE("waits for locks are looked at again in turn, as long as they go on") {
+    ToldSpans told;
+    std::vector<std::shared_ptr<HeldLooks>> looks;
+    for (std::uint32_t tid = 1; tid <= 4; ++tid) {
+        told.out(whole_second, tid);
+        looks.push_back(std::make_shared<HeldLooks>(LockCycle::Member{}));
+        looks.back()->add(std::make_shared<Held>());
+        told.look(whole_second + ms, WaitPlace{7, 7, looks.back()}, tid);
+    }
+    std::vector<HeldLooks*> again;
+    told.registry.held(3, again);
+    CHECK(again == std::vector{looks[0].get(), looks[1].get(), looks[2].get()});
+    told.in(whole_second + 2 * ms, 4);
+    told.out(whole_second + 3 * ms, 4);  // in a wait that was not read
+    told.in(whole_second + 2 * ms, 2);
+    told.registry.held(3, again);
+    CHECK(again == std::vector{looks[0].get(), looks[2].get()});
+    told.registry.settle_all(2 * whole_second);
+    told.registry.held(3, again);
+    CHECK(again.empty());
+}
+
+TEST_CASE("the accounts of many threads are read in turn") {
+    ToldSpans told;
+    constexpr std::uint32_t threads = 200;
+    for (std::uint32_t tid = 1; tid <= threads; ++tid) {
+        told.in(whole_second, tid);
+        told.out(whole_second + ms, tid);
+    }
+    std::vector<std::uint32_t> some, all;
+    for (int look = 0; look < 50; ++look) {
+        told.registry.without_account(2 * whole_second, 4, some);
+        CHECK(some.size() == 4);
+        for (const std::uint32_t tid : some) told.registry.account_read(tid, 0, 0, 2 * whole_second);
+        all.insert(all.end(), some.begin(), some.end());
+    }
+    std::ranges::sort(all);
+    CHECK(std::ranges::adjacent_find(all) == all.end());
+    told.registry.without_account(2 * whole_second, 4, some);
+    CHECK(some.empty());
+}
+
+TEST_CASE("of many waits each that is not read is given, and none that was read or is over") {
+    ToldSpans told;
+    constexpr std::uint32_t threads = 1000;
+    for (std::uint32_t tid = 1; tid <= threads; ++tid) told.out(whole_second + tid, tid);
+    std::vector<WaitRegistry::Wait> unread;
+    for (std::uint32_t round = 0; round < 20; ++round) {
+        told.registry.unread(unread);
+        std::erase_if(unread, [&](const auto& wait) { return !told.registry.is_unread(wait); });
+        CHECK(unread.size() == threads - 40 * round);
+        CHECK(std::ranges::is_sorted(unread, std::greater(), &WaitRegistry::Wait::number));
+        for (std::uint32_t i = 0; i < 20; ++i) {
+            told.registry.read(unread[i], {.stack = 7}, 2 * whole_second, 2 * whole_second + 1);
+            told.in(3 * whole_second, unread[unread.size() - 1 - i].tid);
+        }
     }
 }
 
