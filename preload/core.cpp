@@ -13,6 +13,7 @@
 
 #include "count.hpp"
 #include "own_allocations.hpp"
+#include "settings.hpp"
 
 namespace flameprobe {
 namespace {
@@ -21,11 +22,11 @@ constinit const flameprobe_core* loaded = nullptr;
 constinit pthread_once_t once = PTHREAD_ONCE_INIT;
 // Recursive, since a library may fork in its constructor, which the opening runs.
 constinit pthread_mutex_t opening = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-constinit char directory[PATH_MAX] = "";
 
 void complain(const char* what, const char* why) {
+    if (settings_at_load().has("FLAMEPROBE_LOG=quiet")) return;
     char line[1024];
-    const int length = ::snprintf(line, sizeof line, "flameprobe: nothing is sampled: %s: %s\n", what, why);
+    const int length = ::snprintf(line, sizeof line, "flameprobe: nothing is sampled: %s%s\n", what, why);
     if (length > 0) {
         [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line, ::strnlen(line, sizeof line));
     }
@@ -40,12 +41,12 @@ bool may_bind_deep() {
     return is_of_libc;
 }
 
-void* open_core() {
+void* open_core_in(const char* directory) {
     // Installed it lies in a folder of its own; in a build tree beside this library.
     constexpr const char* places[] = {"flameprobe/libflameprobe-core.so", "libflameprobe-core.so"};
     for (const char* place : places) {
         char path[PATH_MAX];
-        const int length = ::snprintf(path, sizeof path, "%s/%s", library_directory(), place);
+        const int length = ::snprintf(path, sizeof path, "%s/%s", directory, place);
         if (length < 0 || length >= PATH_MAX || ::access(path, R_OK) != 0) continue;
         // RTLD_LOCAL: the host does not see its names. RTLD_DEEPBIND: it calls libc's functions, whatever the host has
         // under their names. RTLD_NODELETE: its threads outlive every dlclose.
@@ -57,20 +58,41 @@ void* open_core() {
 constinit flameprobe_services services = {
     .read_unit_counts = read_unit_counts, .allocations = nullptr, .sigaction = ::sigaction};
 
+/// Where this library was loaded from. The directory of the file itself only if there is no core beside the link to it:
+/// a filter may kill for readlink(2).
+bool own_directory(char (&path)[PATH_MAX], bool of_file) {
+    Dl_info info{};
+    if (::dladdr(reinterpret_cast<const void*>(&own_directory), &info) == 0 || info.dli_fname == nullptr) return false;
+    if (of_file && ::realpath(info.dli_fname, path) == nullptr) return false;
+    if (!of_file && ::snprintf(path, sizeof path, "%s", info.dli_fname) >= PATH_MAX) return false;
+    char* const slash = ::strrchr(path, '/');
+    if (slash != nullptr) *slash = '\0';
+    return slash != nullptr;
+}
+
+void* open_core() {
+    char directory[PATH_MAX];
+    for (const bool of_file : {false, true}) {
+        if (!own_directory(directory, of_file)) continue;
+        if (void* const handle = open_core_in(directory)) return handle;
+    }
+    return nullptr;
+}
+
 void open_once() {
     const OwnAllocations own;
     void* handle = open_core();
     if (handle == nullptr) {
         const char* why = ::dlerror();
-        return complain("libflameprobe-core.so cannot be loaded",
+        return complain("libflameprobe-core.so cannot be loaded: ",
                         why != nullptr ? why : "it is not beside libflameprobe.so");
     }
     using Table = const flameprobe_core* (*)();
     const auto get_table = reinterpret_cast<Table>(::dlsym(handle, "flameprobe_core_table"));
     const flameprobe_core* const table = get_table == nullptr ? nullptr : get_table();
-    if (table == nullptr || table->version != FLAMEPROBE_CORE_VERSION) {
-        return complain("libflameprobe-core.so", "it is not of the same version as libflameprobe.so");
-    }
+    if (table == nullptr || table->version != FLAMEPROBE_CORE_VERSION)
+        return complain("libflameprobe-core.so ", "is not of the same version as libflameprobe.so");
+    if (table->refusal != nullptr) return complain("", table->refusal);
     services.allocations = alloc_table();
     table->use_services(&services);
     __atomic_store_n(&loaded, table, __ATOMIC_RELEASE);
@@ -107,18 +129,5 @@ void unlock_core_opening() { ::pthread_mutex_unlock(&opening); }
 void reset_core_opening_in_child() { opening = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP; }
 
 const flameprobe_core* core_if_loaded() noexcept { return __atomic_load_n(&loaded, __ATOMIC_ACQUIRE); }
-
-const char* library_directory() {
-    if (directory[0] != '\0') return directory;
-    Dl_info info{};
-    char path[PATH_MAX];
-    if (::dladdr(reinterpret_cast<const void*>(&library_directory), &info) == 0 || info.dli_fname == nullptr)
-        return ".";
-    if (::realpath(info.dli_fname, path) == nullptr) return ".";
-    char* slash = ::strrchr(path, '/');
-    if (slash != nullptr) *slash = '\0';
-    ::memcpy(directory, path, ::strlen(path) + 1);
-    return directory;
-}
 
 }  // namespace flameprobe

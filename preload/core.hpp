@@ -19,7 +19,5 @@ void unlock_core_opening();
 void reset_core_opening_in_child();
 /// The core if it has been opened. Async-signal-safe.
 const flameprobe_core* core_if_loaded() noexcept;
-/// The directory of this library, without the last slash.
-const char* library_directory();
 
 }  // namespace flameprobe

@@ -1,10 +1,9 @@
 // What the host's surroundings forbid the collector: a filter of system calls (seccomp), the limit of open files, files
 // and names that it shares with the host. A filter may refuse a call with an error, which we can live with, or kill the
-// process for it, which its user would not forgive. Which of the two cannot be asked, only tried: in a child.
+// process for it, which its user would not forgive. One that was there from the start: own_calls.hpp.
 #pragma once
 
 #include <atomic>
-#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -14,15 +13,6 @@ namespace flameprobe {
 /// of ours makes one in them: they ask the collector through memory alone, and wait for it spinning. Inherited by
 /// forked children, as the filter is. Set before the filter is entered, and never reset.
 inline constinit std::atomic<bool> host_is_filtered{false};
-
-/// Whether a filter is in force for the calling thread (/proc/self/task/TID/status; prctl(PR_GET_SECCOMP) might itself
-/// be what kills). Where /proc cannot be read: false.
-bool is_filtered();
-
-/// Whether a filter would kill for any of these system calls. Tried in a child, with arguments that can do nothing; the
-/// child has no exit signal, so the host gets no SIGCHLD and wait(2) does not see it. False where no filter is in
-/// force.
-bool filter_kills_for(std::initializer_list<long> system_calls);
 
 /// Whether a filter that the host is about to enter (seccomp(2): SECCOMP_SET_MODE_FILTER) is for all its threads, the
 /// collector's too, and would kill for a system call of the collector. Tried in a child that enters it. True where it

@@ -18,6 +18,7 @@
 #include "base/self_memory.hpp"
 #include "capture/alloc/host_allocations.hpp"
 #include "sandbox/host_restrictions.hpp"
+#include "sandbox/own_calls.hpp"
 
 namespace flameprobe {
 namespace {
@@ -76,7 +77,7 @@ void Collector::prepare() {
     // Without this its pauses would end together with the program's own timers, and looks come just after waits.
     ::prctl(PR_SET_TIMERSLACK, 1);
     log_.hold();
-    if (!isolated_before && filter_kills_for({SYS_close_range, SYS_unshare, SYS_process_vm_readv})) {
+    if (!isolated_before && filter_kills_for_ours()) {
         sampling_.give_up("nothing is sampled: " + filter_text::would_kill_for("system calls of the collector"));
     } else {
         isolated_before = isolate_this_thread();
@@ -88,8 +89,7 @@ void Collector::prepare() {
         prepare_read_self();
     }
     leave_real_time();
-    may_leave_ = Task::possible() && !filter_kills_for({SYS_clone, SYS_pidfd_open, SYS_set_tid_address, SYS_tgkill,
-                                                        SYS_setitimer, SYS_ppoll});
+    may_leave_ = Task::possible() && !filter_kills_for({SYS_pidfd_open, SYS_setsid, SYS_rseq, SYS_setitimer});
 }
 
 bool Collector::serve() {

@@ -9,6 +9,7 @@
 
 #include "base/host_signals.hpp"
 #include "base/own_threads.hpp"
+#include "base/system_call_names.hpp"
 #include "capture/alloc/host_allocations.hpp"
 #include "capture/handler/handler.hpp"
 #include "capture/handler/hooks.hpp"
@@ -16,6 +17,7 @@
 #include "collect/pipeline.hpp"
 #include "collect/unit_counts.hpp"
 #include "sandbox/host_restrictions.hpp"
+#include "sandbox/own_calls.hpp"
 #include "session/core_api.h"
 #include "session/current_session.hpp"
 #include "session/family.hpp"
@@ -173,20 +175,28 @@ void use_services(const flameprobe_services* services) {
 
 /// Initialises the statics of functions while the core is loaded, when no thread forks (preload/core.cpp). A child
 /// could otherwise inherit one that another thread of its parent was initialising, and wait for that for ever.
-bool make_statics() noexcept {
+void make_statics() noexcept {
     try {
         family();
         settings();
         kernel_clocks();
-    } catch (const std::exception&) {
-        return false;  // no memory: at the first use again
+    } catch (const std::exception&) {  // no memory: at the first use again
     }
-    return true;
 }
-[[maybe_unused]] const bool statics_are_made = make_statics();
+
+/// Empty if the core's code may run here. Before any of it does.
+const std::string& why_not() {
+    static const std::string* const found = [] {
+        const long killed = first_killed_call();
+        return new std::string(
+            killed == 0 ? "" : filter_text::would_kill_for(system_call_name(static_cast<unsigned>(killed))));
+    }();
+    return *found;
+}
 
 constexpr flameprobe_core table = {
     .version = FLAMEPROBE_CORE_VERSION,
+    .refusal = nullptr,
     .load = load,
     .after_fork = after_fork,
     .start = start,
@@ -242,6 +252,14 @@ constexpr flameprobe_core table = {
 }  // namespace flameprobe
 
 extern "C" __attribute__((visibility("default"))) const flameprobe_core* flameprobe_core_table() {
-    flameprobe::note_thread_storage(&flameprobe::table);
-    return &flameprobe::table;
+    using namespace flameprobe;
+    if (const std::string& why = why_not(); !why.empty()) {
+        static constinit flameprobe_core none{};
+        none.version = FLAMEPROBE_CORE_VERSION;
+        none.refusal = why.c_str();
+        return &none;
+    }
+    make_statics();
+    note_thread_storage(&table);
+    return &table;
 }

@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-#define FLAMEPROBE_CORE_VERSION 16
+#define FLAMEPROBE_CORE_VERSION 17
 
 /* What the host has counted under one name; the text stays where it is. */
 struct flameprobe_unit_count {
@@ -32,6 +32,8 @@ struct flameprobe_services {
 
 struct flameprobe_core {
     uint32_t version;
+    /* Why nothing of the core may run in this process, and nothing else of this table be called; null if it may. */
+    const char* refusal;
 
     /* Once, before any other: reads the settings ("NAME=VALUE" lines) and starts sampling if they say so.
      * `start_by_default` is what counts where FLAMEPROBE_START is not set. Not async-signal-safe. */

@@ -24,6 +24,7 @@
 #include "base/output_directory.hpp"
 #include "capture/handler/raw_system_call.hpp"
 #include "sandbox/host_restrictions.hpp"
+#include "sandbox/own_calls.hpp"
 
 namespace flameprobe {
 namespace {

@@ -8,9 +8,13 @@
 #include "capture/event_trial.hpp"
 #include "capture/perf_event.hpp"
 #include "sandbox/host_restrictions.hpp"
+#include "sandbox/own_calls.hpp"
 
 namespace flameprobe {
 namespace {
+
+constexpr auto calls_of_timers = {long{SYS_timer_create}, long{SYS_timer_settime}, long{SYS_timer_delete},
+                                  long{SYS_getitimer}};
 
 CaptureOptions capture_options(const Options& options) {
     CaptureOptions capture;
@@ -65,8 +69,7 @@ Result<void> event_counts(const CaptureOptions& capture) {
 std::string with_kernel_time(std::unique_ptr<EventSource>& ring, const CaptureOptions& capture) {
     const auto& facts = ring->facts();
     if (!capture.kernel || facts.kernel || facts.period_ns == 0 || facts.unattached_threads != 0) return {};
-    if (filter_kills_for({SYS_timer_create, SYS_timer_settime, SYS_timer_delete}))
-        return filter_text::would_kill_for("timer_create");
+    if (filter_kills_for(calls_of_timers)) return filter_text::would_kill_for("timer_create");
     auto both = add_kernel_time(ring, capture);
     if (!both) return both.error().message;
     ring = std::move(*both);
@@ -132,6 +135,8 @@ Result<Engine> open_looks(const Options& options, const CaptureOptions& capture,
 Result<Engine> open_engine(const Options& options) {
     const auto capture = capture_options(options);
     if (options.engine == EngineChoice::signal) {
+        if (filter_kills_for({SYS_perf_event_open}))
+            return Error{"the signal engine cannot run: " + filter_text::would_kill_for("perf_event_open")};
         const auto counts = event_counts(capture);
         auto source = counts ? open_signal_source(capture) : counts.error();
         if (!source) return Error{"the signal engine cannot run: " + source.error().message};
@@ -146,7 +151,7 @@ Result<Engine> open_engine(const Options& options) {
         if (options.engine == EngineChoice::ring) return Error{"the ring engine cannot run: " + ring.error().message};
         refusal = ring ? "with the ring engine " + ring->source->facts().note : ring.error().message;
     }
-    if (filter_kills_for({SYS_timer_create, SYS_timer_settime, SYS_timer_delete})) {
+    if (filter_kills_for(calls_of_timers)) {
         return Error{"nothing can be sampled: " + refusal + "; and " + filter_text::would_kill_for("timer_create")};
     }
     auto timer = open_timer_source(capture);

@@ -15,6 +15,7 @@
 #include "base/proc.hpp"
 #include "capture/handler/raw_system_call.hpp"
 #include "sandbox/host_restrictions.hpp"
+#include "sandbox/own_calls.hpp"
 #include "session/connections.hpp"
 #include "session/family.hpp"
 #include "session/run_info.hpp"
@@ -230,11 +231,13 @@ void Session::release_host_resources() noexcept {
     if (!launched() || host_is_filtered || !is_surely_of_this_process() || collector_.birth().waits() ||
         collector_.life().ends())
         return;
-    stop_interval_timers();
+    if (!killed_at_load({SYS_setitimer})) stop_interval_timers();
     // What follows is our work, not the host's. Where nothing was sampled nothing is written, and the end is not held
     // up.
     ask_and_wait(request_stop);
-    if (collector_.sampling().has_recording()) close_connections();
+    if (collector_.sampling().has_recording() &&
+        !killed_at_load({SYS_getsockopt, SYS_socket, SYS_socketpair, SYS_bind, SYS_listen, SYS_dup3}))
+        close_connections();
 }
 // A filtered host may be killed for a futex call, which it makes if the collector holds a lock of libc's, such as
 // malloc's: so it goes on only when the collector's thread is gone.
