@@ -83,11 +83,14 @@ void fold_chains(CallTree& tree, const NamedProfile& profile) {
     copy.finish();
 }
 
-void cut_towers(CallTree& tree, double percent) {
-    const double least = static_cast<double>(tree.boxes.front().total) * percent / 100;
+void cut_towers(CallTree& tree, double percent, double of_row) {
+    const auto all = static_cast<double>(tree.boxes.front().total);
+    std::vector<double> rows(tree.depth + 1);
+    for (const Box& box : tree.boxes) rows[box.depth] += static_cast<double>(box.total);
     std::uint32_t last = 0;
     for (const Box& box : tree.boxes)
-        if (static_cast<double>(box.total) >= least) last = std::max(last, box.depth);
+        if (static_cast<double>(box.total) >= all * percent / 100 && rows[box.depth] >= all * of_row / 100)
+            last = std::max(last, box.depth);
     if (tree.depth < last + 1 + rows_worth_cutting) return;
     std::map<std::uint32_t, std::vector<FunctionId>> folded;
     Copy copy(tree);

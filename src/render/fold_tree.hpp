@@ -16,8 +16,8 @@ bool may_be_folded(FrameKind kind);
 /// two above from here.
 void fold_chains(CallTree& tree, const NamedProfile& profile);
 
-/// The boxes above the last row that has one of `percent` of the width or more are gathered, a box for each caller
-/// (BoxKind::above), if that makes the picture three rows lower or more.
-void cut_towers(CallTree& tree, double percent);
+/// The boxes above the last row that has one of `percent` of the width or more, and `of_row` in all of its boxes, are
+/// gathered, a box for each caller (BoxKind::above), if that makes the picture three rows lower or more.
+void cut_towers(CallTree& tree, double percent, double of_row = 0);
 
 }  // namespace flameprobe

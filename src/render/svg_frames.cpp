@@ -43,6 +43,7 @@ std::vector<std::string> box_classes(const NamedProfile& profile, const CallTree
 
 constexpr std::size_t most_brief_bytes = 110'000;  // of frames; with style and script 150 kB
 constexpr double least_tower = 1;                  // percent of the width: narrower ones do not make a picture high
+constexpr double least_brief_row = 10;             // likewise, of all boxes of a row: half a page of white says nothing
 
 /// Of a row, in pixels.
 struct RowSize {
@@ -246,7 +247,7 @@ Result<SvgPage> page_of(const NamedProfile& profile, const FlameGraphOptions& op
     if (!tree) return tree.error();
     if (!options.every_frame && options.min_width > 0) {
         if (!options.reverse) fold_chains(*tree, profile);
-        cut_towers(*tree, least_tower);
+        cut_towers(*tree, least_tower, options.brief ? least_brief_row : 0);
     }
     SvgPage page;
     page.hash = hash_of(profile, *tree, options);

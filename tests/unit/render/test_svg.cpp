@@ -203,6 +203,24 @@ TEST_CASE("a picture for a README has no more than 150 kB, whatever the profile"
     CHECK(svg_of(made.profile, options).size() <= 150'000);
 }
 
+TEST_CASE("a picture for a README has no rows that hardly any time reaches") {
+    ProfileOf made;
+    std::vector<std::string> narrow{"main"}, wide{"main"};
+    for (int row = 0; row < 20; ++row) {
+        narrow.push_back("send_" + std::to_string(row));
+        made.stack(narrow, row == 19 ? 10 : 1);  // time of its own, so it is not folded
+    }
+    for (int row = 0; row < 5; ++row) wide.push_back("answer_" + std::to_string(row));
+    made.stack(wide, 400);
+    FlameGraphOptions options;
+    CHECK(svg_of(made.profile, options).find("<title>send_19\n") != std::string::npos);
+    options.brief = true;
+    const std::string text = svg_of(made.profile, options);
+    CHECK(text.find("<title>send_3\n") != std::string::npos);
+    CHECK(text.find("<title>send_19\n") == std::string::npos);
+    CHECK(text.find(" frames above\n") != std::string::npos);
+}
+
 TEST_CASE("size is bounded by the minimum width, not by the number of stacks") {
     ProfileOf made;
     for (int i = 0; i < 5'000; ++i) made.stack({"main", "f" + std::to_string(i), "g" + std::to_string(i)}, 1);
