@@ -4,7 +4,6 @@ Chromium. Needs redis-server, PostgreSQL and g++, and for tokio cargo, librust-t
 does not run it."""
 import base64
 import contextlib
-import glob
 import os
 import socket
 import subprocess
@@ -143,24 +142,13 @@ def per_request(directory):
     return str(out / "report.html")
 
 
-def postgres(directory):
-    """Under pgbench, all its processes."""
-    os.environ.setdefault("FLAMEPROBE_BUILD", BUILD)
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-    import test_waiting_programs
-    place = Path(directory) / "postgres"
-    place.mkdir()
-    test_waiting_programs.postgres(place, environment(str(place / "%e.%p"), **WAITS), SECONDS)
-    return glob.glob(str(place / "postgres.*.fprobe"))
-
-
-def one_run(directory, name, start):
+def one_run(directory, name, start, **settings):
     """All processes of a run in one profile."""
     place = Path(directory) / name
     (place / "server" / "run").mkdir(parents=True)
     os.chmod(directory, 0o755)  # PostgreSQL's server and nginx's workers are another user's
     place.chmod(0o777)
-    start(place / "server" / "run", environment(str(place / name)), SECONDS // 2)
+    start(place / "server" / "run", environment(str(place / name), **settings), SECONDS // 2)
     return str(place / f"{name}.fprobe")
 
 
@@ -271,7 +259,7 @@ def make(directory):
         "nginx": lambda: page("nginx", one_run(directory, "nginx", programs.nginx)),
         "make": lambda: page("make", one_run(directory, "make", programs.compiler)),
         "postgres": lambda: page("postgres", one_run(directory, "postgres", programs.postgres)),
-        "postgres-waits": lambda: page("postgres-waits", "--event", "offcpu", "--tree", *postgres(directory)),
+        "postgres-waits": lambda: page("postgres-waits", "--event", "offcpu", one_run(directory, "postgres-waits", programs.postgres, **WAITS)),
         "leak": lambda: page("leak", "--diff", "--event", "heap-end", kept(path("before"), "keep"), kept(path("after"), "keep", "leak")),
         "allocations": lambda: per_request(directory),
         "deadlock": lambda: page("deadlock", "--event", "offcpu", deadlock(path("deadlock"))),
