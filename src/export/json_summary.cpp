@@ -8,7 +8,7 @@
 #include "export/output.hpp"
 #include "export/text.hpp"
 #include "export/totals.hpp"
-#include "profile/blocked_calls.hpp"
+#include "outside/counters.hpp"
 #include "render/lock_table.hpp"
 #include "render/run_facts.hpp"
 

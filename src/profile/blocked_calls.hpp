@@ -1,11 +1,10 @@
-// Waiting in a profile's counters: by system call, and for a CPU.
+// Waiting in a profile's counters: by system call, and for a CPU. It is read by outside/counters.hpp.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace flameprobe {
 
@@ -25,10 +24,12 @@ namespace counter {
 inline constexpr std::string_view run_queue = "run-queue delay, ns", migrations = "CPU migrations";
 }  // namespace counter
 
+/// "blocked in CALL: ns", "blocked in CALL: waits", "blocked in CALL: ns at CHANNEL".
+namespace blocked_counter {
+inline constexpr std::string_view prefix = "blocked in ", ns = ": ns", waits = ": waits", at = ": ns at ";
+}  // namespace blocked_counter
+
 /// Sets the counters of one call. `channels` as in BlockedCall.
 void set_blocked_call(Counters& counters, const BlockedCall& call);
-
-/// The longest first. Counters of merged profiles give the sums.
-std::vector<BlockedCall> blocked_calls(const Counters& counters);
 
 }  // namespace flameprobe

@@ -1,11 +1,10 @@
-// What a profile's counters tell of a lock: how many waits there were, and how long the longest was.
+// What a profile's counters tell of a lock: how many waits there were, and how long the longest was. They are read by
+// outside/counters.hpp.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "profile/blocked_calls.hpp"
 
@@ -14,6 +13,9 @@ namespace flameprobe {
 /// "lock NAME: waits", "lock NAME: longest wait, ns".
 namespace lock_counter {
 inline constexpr std::string_view prefix = "lock ", waits = ": waits", longest = ": longest wait, ns";
+inline std::string of(const std::string& lock, std::string_view what) {
+    return std::string(prefix) + lock + std::string(what);
+}
 }  // namespace lock_counter
 
 /// A lock's address as text: its name until the program's symbols are read.
@@ -27,15 +29,7 @@ inline std::string_view lock_name(std::string_view file) {
 
 /// How the sentence on a deadlock begins, which is a note of the profile.
 inline constexpr std::string_view deadlock_begin = "deadlock: ";
-std::vector<std::string> deadlocks(const Counters& counters);
 
 void set_lock(Counters& counters, const std::string& lock, std::uint64_t waits, std::uint64_t longest_ns);
-/// nullopt where it is not known.
-std::optional<std::uint64_t> lock_waits(const Counters& counters, const std::string& lock);
-std::optional<std::uint64_t> longest_wait(const Counters& counters, const std::string& lock);
-/// Whether the larger of two counters of this name stands for both, rather than their sum.
-bool is_longest_wait(std::string_view name);
-/// Renames the counters of a lock.
-void rename_lock(Counters& counters, const std::string& lock, const std::string& name);
 
 }  // namespace flameprobe

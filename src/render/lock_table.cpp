@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "profile/lock_counters.hpp"
+#include "outside/counters.hpp"
 #include "render/numbers.hpp"
 #include "render/text.hpp"
 

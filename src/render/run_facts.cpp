@@ -3,8 +3,7 @@
 #include <algorithm>
 
 #include "base/base_name.hpp"
-#include "profile/blocked_calls.hpp"
-#include "profile/lock_counters.hpp"
+#include "outside/counters.hpp"
 #include "render/describe.hpp"
 #include "render/lock_table.hpp"
 #include "render/name_advice.hpp"

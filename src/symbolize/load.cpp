@@ -8,8 +8,8 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "outside/counters.hpp"
 #include "outside/reader.hpp"
-#include "profile/lock_counters.hpp"
 #include "symbolize/build_facts.hpp"
 #include "symbolize/last_stack.hpp"
 #include "symbolize/location_names.hpp"

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "base/base_name.hpp"
-#include "profile/lock_counters.hpp"
+#include "outside/counters.hpp"
 #include "symbolize/named_profile.hpp"
 
 namespace flameprobe {

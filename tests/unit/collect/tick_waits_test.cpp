@@ -11,6 +11,7 @@
 
 #include "base/clock.hpp"
 #include "collect/wait_reasons.hpp"
+#include "outside/counters.hpp"
 
 using namespace flameprobe;
 

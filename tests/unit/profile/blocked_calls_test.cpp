@@ -1,6 +1,6 @@
-#include "profile/blocked_calls.hpp"
-
 #include <doctest/doctest.h>
+
+#include "outside/counters.hpp"
 
 using namespace flameprobe;
 

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "export/totals.hpp"
-#include "profile/lock_counters.hpp"
+#include "outside/counters.hpp"
 #include "render/describe.hpp"
 #include "render/numbers.hpp"
 #include "render/run_facts.hpp"
