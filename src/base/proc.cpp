@@ -107,6 +107,12 @@ std::uint64_t stat_number(std::string_view stat, int number) {
     return number_in<std::uint64_t>(stat_field(stat, number)).value_or(0);
 }
 
+std::optional<std::uint64_t> status_number(const std::string& status, const std::string& key, int base) {
+    const std::size_t at = status.find("\n" + key + ":");
+    if (at == std::string::npos) return std::nullopt;
+    return std::strtoull(status.c_str() + at + key.size() + 2, nullptr, base);
+}
+
 std::optional<long> read_sysctl(const char* path) {
     const auto text = read_small_file(path);
     if (!text || text->empty()) return std::nullopt;

@@ -31,6 +31,9 @@ std::string thread_comm(std::uint32_t tid);
 std::string_view stat_field(std::string_view stat, int number);
 /// The same as a number; 0 if it is none.
 std::uint64_t stat_number(std::string_view stat, int number);
+/// The number behind `key` in the text of a /proc/PID/status or /proc/PID/task/TID/status (proc(5)), in its unit there;
+/// nothing if it has no such line. Signal masks are to the `base` 16.
+std::optional<std::uint64_t> status_number(const std::string& status, const std::string& key, int base = 10);
 /// A sysctl such as /proc/sys/kernel/perf_event_paranoid.
 std::optional<long> read_sysctl(const char* path);
 

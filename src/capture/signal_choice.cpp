@@ -9,7 +9,6 @@
 
 #include "base/host_signals.hpp"
 #include "base/proc.hpp"
-#include "base/process_status.hpp"
 #include "capture/handler/handler.hpp"
 #include "capture/handler/hooks.hpp"
 

@@ -1,7 +1,6 @@
 #include "capture/system_call_watch.hpp"
 
 #include "base/proc.hpp"
-#include "base/process_status.hpp"
 
 namespace flameprobe {
 namespace {

@@ -5,7 +5,6 @@
 
 #include "base/clock.hpp"
 #include "base/proc.hpp"
-#include "base/process_status.hpp"
 #include "capture/handler/attach.hpp"
 #include "capture/perf_event.hpp"
 #include "capture/signal_choice.hpp"

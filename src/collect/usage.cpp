@@ -6,7 +6,6 @@
 
 #include "base/host_process.hpp"
 #include "base/proc.hpp"
-#include "base/process_status.hpp"
 #include "profile/model.hpp"
 
 namespace flameprobe {

@@ -15,7 +15,6 @@
 #include "base/host_process.hpp"
 #include "base/machine.hpp"
 #include "base/proc.hpp"
-#include "base/process_status.hpp"
 
 namespace flameprobe {
 namespace {

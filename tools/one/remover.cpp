@@ -19,7 +19,6 @@
 #include "base/descriptor.hpp"
 #include "base/number.hpp"
 #include "base/proc.hpp"
-#include "base/process_status.hpp"
 #include "close_from.hpp"
 
 namespace flameprobe {

@@ -13,7 +13,6 @@
 
 #include "base/descriptor.hpp"
 #include "base/proc.hpp"
-#include "base/process_status.hpp"
 #include "capture/perf_event.hpp"
 
 namespace flameprobe {

@@ -7,7 +7,6 @@
 #include <system_error>
 
 #include "base/proc.hpp"
-#include "base/process_status.hpp"
 #include "tasks.hpp"
 
 namespace flameprobe::counting {
