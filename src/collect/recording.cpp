@@ -6,7 +6,7 @@
 #include "base/clock.hpp"
 #include "base/host_process.hpp"
 #include "base/proc_maps.hpp"
-#include "collect/copy_advice.hpp"
+#include "capture/event_source.hpp"
 
 namespace flameprobe {
 namespace {
@@ -70,13 +70,13 @@ void Recording::sample_allocations(alloc::State& state) {
     allocations_.emplace(pipeline_, state, first);
 }
 
-Result<void> Recording::resume(bool units_from_birth) {
+Result<void> Recording::resume() {
     if (auto reopened = file_.reopen(); !reopened) return reopened;
     running_ = true;
     counted_time_ns_ = clocks_.time_ns();
     counted_process_ns_ = clocks_.process_ns();
     counted_own_ns_ = clocks_.own_ns();
-    counted_units_ = units_from_birth ? UnitCounts{} : unit_counts();
+    counted_units_ = unit_counts();
     pipeline_.threads().resume();
     usage_.begin(counted_time_ns_);
     if (off_cpu_) off_cpu_->begin(counted_time_ns_);
@@ -260,6 +260,21 @@ Result<void> Recording::close() {
     pipeline_.name_what_is_gone();
     pipeline_.summary().complete = true;
     return flush();
+}
+
+std::string copy_advice(const Summary& summary, const RunInfo& run) {
+    constexpr std::uint64_t few = 20, part = 20;  // a twentieth
+    constexpr std::uint32_t largest = 1 << 20;
+    const std::uint64_t cut = summary.continuation_rejected, all = hits_of(summary);
+    if (cut < few || cut * part < all || run.stack_bytes >= largest) return {};
+    const bool by_rings = run.engine == "ring";
+    const bool rings_can_more = run.stack_bytes < most_ring_stack_bytes;
+    const std::string setting =
+        by_rings && rings_can_more ? std::to_string(most_ring_stack_bytes) : std::to_string(largest);
+    return std::to_string(cut * 100 / all) + " % of the stacks are deeper than the " + std::to_string(run.stack_bytes) +
+           " bytes that are copied, and [truncated]: " +
+           (by_rings && !rings_can_more ? "FLAMEPROBE_ENGINE=timer " : "") + "FLAMEPROBE_STACK=" + setting +
+           " copies more";
 }
 
 }  // namespace flameprobe

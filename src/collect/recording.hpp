@@ -38,9 +38,8 @@ public:
         UnitCounts units;
         bool ended = false;  // sampling ends as it begins, so no time is known to be the kernel's
     };
-    /// Sampling begins or goes on: CPU time and units of work since pause() do not count. `units_from_birth`: all units
-    /// since the process began do.
-    Result<void> resume(bool units_from_birth = false);
+    /// Sampling begins or goes on: CPU time and units of work since pause() do not count.
+    Result<void> resume();
     /// As resume(), where sampling went on since an earlier recording ended: counts from there.
     Result<void> resume_from(const CountedTo& end);
     CountedTo counted_to() const;
@@ -182,5 +181,9 @@ private:
     std::uint64_t duration_ns_ = 0, process_cpu_ns_ = 0, own_cpu_ns_ = 0;
     std::vector<EndedThread> ended_;  // reported in the last round
 };
+
+/// What to say where many stacks went on beyond the bytes that are copied of them: one sentence with the setting that
+/// copies more, or nothing where few stacks were cut.
+std::string copy_advice(const Summary& summary, const RunInfo& run);
 
 }  // namespace flameprobe

@@ -69,10 +69,10 @@ Outcome load_session(std::vector<std::string> settings, bool start_by_default) {
     auto* session = new Session(std::move(settings), descendant ? Session::Kind::child : Session::Kind::first);
     the_session.store(session, std::memory_order_release);
     const Options& options = session->options();
-    mark_descendants(options, !session->settings_problem().empty());
+    mark_descendants(options, session->has_bad_settings());
     if (descendant && !options.children) return {};
     if (options.toggle_signal != 0) {
-        if (auto ready = session->stand_by(); !ready.ok()) return ready;
+        if (auto ready = session->launch(); !ready.ok()) return ready;
         listen_for_toggle(options.toggle_signal);
     }
     if (!options.start.value_or(start_by_default)) return {};
@@ -96,7 +96,7 @@ Outcome follow_fork() {
     the_session.store(session, std::memory_order_release);
     if (!session->options().children) return {};
     if (session->options().toggle_signal != 0) {
-        if (auto ready = session->stand_by(); !ready.ok()) return ready;
+        if (auto ready = session->launch(); !ready.ok()) return ready;
     }
     return wanted ? session->start_soon() : Outcome{};
 }

@@ -50,4 +50,12 @@ char* strdup(const char* text) noexcept {
     return copy == nullptr ? nullptr : static_cast<char*>(std::memcpy(copy, text, size));
 }
 
+// What makes names readable, which the drawing program does. Defined here, it keeps the archive's own from being linked
+// in. Called by libstdc++'s handler of uncaught exceptions only.
+char* __cxa_demangle(const char*, char*, std::size_t*, int* status);
+char* __cxa_demangle(const char*, char*, std::size_t*, int* status) {
+    if (status != nullptr) *status = -1;
+    return nullptr;
+}
+
 }  // extern "C"

@@ -72,19 +72,13 @@ void sleep_for_a_millisecond() noexcept {
 
 Session::Session(std::vector<std::string> settings, Kind kind)
     : settings_(std::move(settings)),
-      options_([&] {
-          std::vector<std::string> ignored;
-          return parse(settings_, ignored);
-      }()),
+      options_(parse(settings_, settings_problems_)),
       log_(options_.log,
            options_.log_path.starts_with('/') ? options_.log_path : family().directory + "/" + options_.log_path),
       collector_(options_, path_facts(options_), older_results(options_, kind), log_) {
     set_host_process(process_.pid());
-    std::vector<std::string> problems;
-    parse(settings_, problems);
-    if (!problems.empty()) settings_problem_ = problems.front();
     if (kind != Kind::first) return;
-    for (const auto& problem : problems) log_.warning(problem);
+    for (const auto& problem : settings_problems_) log_.warning(problem);
 }
 
 Outcome Session::launch() {
@@ -210,8 +204,6 @@ bool Session::left_alone() {
     }
     return false;
 }
-
-Outcome Session::stand_by() { return launch(); }
 
 void Session::toggle() noexcept {
     if (launched()) collector_.commands().ask(request_toggle);

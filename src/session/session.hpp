@@ -31,8 +31,7 @@ public:
 
     const Options& options() const { return options_; }
     const std::vector<std::string>& settings() const { return settings_; }
-    /// Empty if they were all good.
-    const std::string& settings_problem() const { return settings_problem_; }
+    bool has_bad_settings() const { return !settings_problems_.empty(); }
     bool of_this_process() const noexcept { return process_.is_here(); }
     bool is_surely_of_this_process() const noexcept { return process_.is_surely_here(); }
 
@@ -62,7 +61,7 @@ public:
     /// that are about to be gone.
     bool left_alone();
     /// Launches the collector, so that the signal of FLAMEPROBE_SIGNAL can start sampling.
-    Outcome stand_by();
+    Outcome launch();
 
     // Async-signal-safe.
     void toggle() noexcept;
@@ -90,7 +89,6 @@ public:
 
 private:
     bool launched() const noexcept { return !collector_.life().is(Life::State::none); }
-    Outcome launch();
     Outcome create_collector();
     bool only_caller_lives() const;
     bool is_thread_of_host();
@@ -101,10 +99,10 @@ private:
     void wait_until_gone(std::uint64_t limit_ns) noexcept;
 
     const std::vector<std::string> settings_;
+    std::vector<std::string> settings_problems_;  // written by what makes options_
     const Options options_;
     Log log_;
     const OwnProcess process_;
-    std::string settings_problem_;
     std::mutex mutex_;                 // launching, dumping
     std::atomic<bool> wanted_{false};  // sampling was asked for, and not stopped since
     unsigned dumps_ = 0;

@@ -220,10 +220,7 @@ void Task::run() {
 
 void Task::progress() const { looks_without_progress.store(0, std::memory_order_relaxed); }
 
-bool Task::host_ended() const {
-    pollfd watched{host_.get(), POLLIN, 0};
-    return ::poll(&watched, 1, 0) == 1;
-}
+bool Task::host_ended() { return watched_host_ended({}); }
 
 void Task::follow_credentials() const {
     const auto host = read_small_file((host_proc_directory() + "/status").c_str());

@@ -28,7 +28,7 @@ public:
     bool take_over(std::function<void()> body);
 
     /// In the task: whether the host has ended. It is a zombie at most.
-    bool host_ended() const;
+    static bool host_ended();
     /// In the task: takes the host's user, groups and capabilities where they are others by now, so that the task can
     /// do no more than the program whose memory it shares.
     void follow_credentials() const;

@@ -1,6 +1,6 @@
-#include "collect/copy_advice.hpp"
-
 #include <doctest/doctest.h>
+
+#include "collect/recording.hpp"
 
 using namespace flameprobe;
 
