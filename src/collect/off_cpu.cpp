@@ -121,7 +121,7 @@ void OffCpu::look(const std::function<void()>& drain) {
     last_look_ns_ = now;
     look_at_some(share, drain);
     // Each costs some 10 us.
-    constexpr std::size_t most_held = 4;
+    const std::size_t most_held = share < 1 ? 2 : 4;
     registry_.held(most_held, held_);
     for (HeldLooks* const looks : held_) holders_.look_again(*looks);
     read_accounts();

@@ -157,6 +157,12 @@ def loads(seconds):
     return known
 
 
+def those_of(known, wanted):
+    """Of the tools the one of that name, else those whose names begin like this; "alone" always."""
+    return {name: tool for name, tool in known.items()
+            if name == "alone" or any(name == each or (each not in known and name.startswith(each)) for each in wanted)}
+
+
 def row(load, name, taken, alone):
     """Of each kind of time the median, and of the ratio to the run alone of the same round the median and quartiles."""
     def told(values, base):
@@ -172,13 +178,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=0.5, help="of each run")
-    parser.add_argument("--tools", default="", help="beside alone those whose names begin like one of these, with commas between them")
+    parser.add_argument("--tools", default="", help="beside alone, with commas between them: names, or how they begin")
     parser.add_argument("--small", action="store_true", help="only to see that it works")
     parser.add_argument("programs", nargs="*", help="those whose names begin like this")
     options = parser.parse_args()
     rounds, seconds = (1, 0.05) if options.small else (options.rounds, options.seconds)
     print(f"{machine()}, load {os.getloadavg()[0]:.1f}, {rounds} rounds of {seconds} s, medians\n")
-    chosen = {name: tool for name, tool in tools().items() if name == "alone" or name.startswith(tuple(options.tools.split(",")))}
+    chosen = those_of(tools(), options.tools.split(","))
     print("| program | tool | ns | more | ratio | CPU ns | more | ratio |\n|-|-|-|-|-|-|-|-|")
     for load, measure in loads(seconds).items():
         if options.programs and not load.startswith(tuple(options.programs)):
