@@ -44,12 +44,29 @@ TEST_CASE("top: threads, scopes and functions are listed, the largest function f
     const auto heading = std::find_if(lines.begin(), lines.end(),
                                       [](const TopLine& line) { return line.text.find("FUNCTION") != line.text.npos; });
     REQUIRE(heading != lines.end());
-    CHECK((heading + 1)->text.find("parse") != std::string::npos);
+    CHECK((heading + 1)->text == "     500 ms    50.0       500 ms    50.0  parse\xc3\xa9  libdemo.so.1");
     const auto total = top_view(profile_of_two_threads(), {.columns = 80, .rows = 24, .by_total = true});
     const auto main = std::find_if(total.begin(), total.end(),
                                    [](const TopLine& line) { return line.text.find("  main") != line.text.npos; });
     REQUIRE(main != total.end());
     CHECK((main - 1)->text.find("FUNCTION") != std::string::npos);
+}
+
+TEST_CASE("top: where a name does not fit, its end stays") {
+    NamedProfile profile = profile_of_two_threads();
+    for (Function& function : profile.functions) function.module = profile.strings.intern("/usr/lib/libshop.so.1");
+    const auto line = [&](std::size_t columns) {
+        const auto lines = top_view(profile, {.columns = columns, .rows = 24, .by_total = true});
+        return std::find_if(lines.begin(), lines.end(),
+                            [](const TopLine& one) {
+                                return one.text.find("total") != one.text.npos &&
+                                       one.text.find("FUNCTION") == one.text.npos;
+                            })
+            ->text;
+    };
+    CHECK(line(80).ends_with("  Cart::total  libshop.so.1"));
+    CHECK(line(60).ends_with("  Cart::total"));
+    CHECK(line(50).ends_with("  …total"));
 }
 
 TEST_CASE("top: what is shown fits, and no name controls the terminal") {

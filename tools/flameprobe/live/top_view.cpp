@@ -67,6 +67,8 @@ std::vector<Sum> scopes_of(const NamedProfile& profile, const Totals& totals, st
     return heaviest(sums, most);
 }
 
+constexpr std::size_t part_columns = 19;  // "14 min 16 s    72.8"
+
 class View {
 public:
     View(const NamedProfile& profile, const TopOptions& options)
@@ -98,6 +100,18 @@ private:
             sentence.remove_prefix(std::min(end + between.size(), sentence.size()));
         }
     }
+    /// Time, and its share.
+    std::string part(std::uint64_t weight) const {
+        const std::string time = unit_text(profile_, weight);
+        const std::string text = time + "  " + share(weight, totals_.samples);
+        return std::string(part_columns - std::min(columns(text), part_columns), ' ') + text;
+    }
+    /// Behind two parts. Where there is no room for both, the end of the name stays, which tells most.
+    std::string in_room(const std::string& name, const std::string& module) const {
+        constexpr std::size_t before = 2 * (part_columns + 2);
+        const std::size_t room = options_.columns - std::min(options_.columns, before);
+        return columns(name + module) <= room ? name + module : fit_name(name, room);
+    }
     void list(const std::string& what, const std::vector<Sum>& sums) {
         if (sums.empty()) return;
         add(LineKind::heading, right("%", 6) + "  " + what);
@@ -114,13 +128,13 @@ private:
             if (x != y) return x > y;
             return display_name(profile_, a.function) < display_name(profile_, b.function);
         });
-        add(LineKind::heading,
-            right(by_total ? "self" : "self*", 6) + right(by_total ? "total*" : "total", 8) + "  FUNCTION");
+        add(LineKind::heading, right(by_total ? "self" : "self*", part_columns) +
+                                   right(by_total ? "total*" : "total", part_columns + 2) + "  FUNCTION");
         for (std::size_t at = options_.first; at < rows.size(); ++at) {
             const FunctionId id = rows[at].function;
             const std::string module = module_name(profile_, id);
-            add(LineKind::text, share(rows[at].self, totals_.samples) + "  " + share(rows[at].total, totals_.samples) +
-                                    "  " + short_name(profile_, id) + (module.empty() ? "" : "  " + module));
+            add(LineKind::text, part(rows[at].self) + "  " + part(rows[at].total) + "  " +
+                                    in_room(clean_text(short_name(profile_, id)), module.empty() ? "" : "  " + module));
         }
     }
 
