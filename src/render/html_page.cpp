@@ -20,6 +20,7 @@
 #include "render/preview.hpp"
 #include "render/process_rows.hpp"
 #include "render/run_facts.hpp"
+#include "render/short_name.hpp"
 #include "render/text.hpp"
 #include "symbolize/named_profile.hpp"
 
@@ -108,11 +109,15 @@ std::string summary_table(const NamedProfile& profile) {
     std::string out =
         "<p>The interactive views need JavaScript. The functions with the most samples of their own:</p>\n";
     out += "<table><tr><th>Self</th><th>Total</th><th>Function</th></tr>\n";
+    const auto part = [&](std::uint64_t weight) {
+        const std::string amount = unit_text(profile, weight);
+        return "<td>" +
+               page_xml(amount + (amount.empty() ? "" : " ") + percent_text(static_cast<double>(weight), all)) +
+               "</td>";
+    };
     for (auto row = rows.begin(); row != rows.begin() + shown; ++row) {
-        out += "<tr><td>" + page_xml(percent_text(static_cast<double>(row->self), all)) + "</td><td>" +
-               page_xml(percent_text(static_cast<double>(row->total), all)) + "</td><td>" +
-               page_xml(shorten(clean_text(profile.strings.view(profile.functions[row->function].name)), 400)) +
-               "</td></tr>\n";
+        out += "<tr>" + part(row->self) + part(row->total) + "<td>" +
+               page_xml(shorten(clean_text(short_name(profile, row->function)), 400)) + "</td></tr>\n";
     }
     return out + "</table>";
 }
