@@ -202,7 +202,7 @@ TEST_CASE("pictures of a scenario stand side by side on one scale") {
     for (PointReport& point : report.points) point.pictures = {"pictures/" + point.title + ".svg", "pictures/x.png"};
     report.points[2].name = "another";
     report.points[2].cost.mean *= 100;
-    const std::string html = report_html(report);
+    std::string html = report_html(report);
     const auto count = [&html](const std::string& text) {
         std::size_t found = 0;
         for (std::size_t at = 0; (at = html.find(text, at)) != std::string::npos; ++at) ++found;
@@ -215,6 +215,12 @@ TEST_CASE("pictures of a scenario stand side by side on one scale") {
     const double share = 100 * report.points[0].cost.mean / report.points[1].cost.mean;
     CHECK(count("style=\"width:" + std::to_string(share) + "%\"") == 1);
     CHECK(count(">png</a>") == 3);
+    CHECK(count("times as wide") == 0);
+    // One that would be a speck is wider, and says so.
+    report.points[1].cost.mean = 100 * report.points[0].cost.mean;
+    html = report_html(report);
+    CHECK(count("style=\"width:20.000000%\"") == 1);
+    CHECK(count(", shown 20 times as wide") == 2);  // below it, and for who does not see it
 }
 
 TEST_CASE("report.json has the fields that scripts read") {

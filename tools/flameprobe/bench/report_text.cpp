@@ -212,6 +212,7 @@ Table waits_table(const PointReport& point) {
 }
 
 void add_pictures(Document& document, const Report& report) {
+    constexpr double least_width = 20;  // percent: below it there is no picture to be seen
     document.push_back(Heading{2, "Flame graphs"});
     document.push_back(Paragraph{
         "Those of a scenario are as wide as its CPU time per unit of work, so that their boxes can be compared."});
@@ -223,9 +224,12 @@ void add_pictures(Document& document, const Report& report) {
         if (widest.size() > 1 && point.name != scenario) document.push_back(Heading{3, point.name});
         scenario = point.name;
         const std::vector<std::string> also(point.pictures.begin() + 1, point.pictures.end());
+        const double width = 100 * point.cost.mean / widest[point.name];
+        const std::string wider =
+            width < least_width ? ", shown " + short_decimal(least_width / width, 1) + " times as wide" : "";
         document.push_back(Picture{point.pictures.front(),
-                                   point.title + ": " + cost_text(point.cost) + " per " + one_of(point.unit), also,
-                                   100 * point.cost.mean / widest[point.name]});
+                                   point.title + ": " + cost_text(point.cost) + " per " + one_of(point.unit) + wider,
+                                   also, std::max(width, least_width)});
     }
 }
 
