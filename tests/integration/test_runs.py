@@ -406,8 +406,12 @@ print(child())"""
         place = self.installed()
         env = profiled(OUT="here", FREQ=499) | {"LD_PRELOAD": str(place / "libflameprobe.so")}
         program = place / "flameprobe-draw"
-        for name, text, mode in (("ends at once", "#!/bin/sh\nexit 1\n", 0o755), ("is killed", "#!/bin/sh\nkill -9 $$\n", 0o755),
-                                 ("is no program", "nothing", 0o755), ("others may write it", "#!/bin/sh\nexit 0\n", 0o777)):
+        drawer = BUILD / "tools" / "draw" / "flameprobe-draw"
+        ways = (("ends at once", "#!/bin/sh\nexit 1\n", 0o755), ("is killed", "#!/bin/sh\nkill -9 $$\n", 0o755),
+                ("is no program", "nothing", 0o755), ("others may write it", "#!/bin/sh\nexit 0\n", 0o777),
+                ("has no memory", f"#!/bin/sh\nulimit -v 12000\nexec {drawer} \"$@\"\n", 0o755),
+                ("hangs", "#!/bin/sh\nexec sleep 45\n", 0o755))
+        for name, text, mode in ways[:sized(-1, None)]:  # it is given half a minute
             with self.subTest(name):
                 program.write_text(text)
                 program.chmod(mode)
