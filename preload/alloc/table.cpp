@@ -1,5 +1,8 @@
 // What the collector asks of this library.
 #include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <stdint.h>
 
 #include "counting.hpp"
 #include "memory.hpp"
@@ -9,14 +12,59 @@ extern "C" __attribute__((visibility("hidden"))) const char __ehdr_start[], etex
 namespace flameprobe::alloc {
 namespace {
 
-// Not by comparing addresses: a program may have one of its own for the function (psABI, "Function Addresses").
-bool reached() noexcept {
-    const auto found = reinterpret_cast<uintptr_t>(::dlsym(RTLD_DEFAULT, "malloc"));
-    return found >= reinterpret_cast<uintptr_t>(__ehdr_start) && found < reinterpret_cast<uintptr_t>(etext);
+enum Reach : int { unknown, elsewhere, here };
+constinit int reach = unknown;
+
+bool is_ours(const void* function) noexcept {
+    return function >= static_cast<const void*>(__ehdr_start) && function < static_cast<const void*>(etext);
 }
 
-// Before the host's constructors.
-__attribute__((constructor(101))) void begin() { prepare(); }
+/// A program that is not position-independent may have an address of its own for a function of another file (psABI,
+/// "Function Addresses").
+bool is_stand_in(void* function) noexcept {
+    Dl_info info;
+    const ElfW(Sym)* symbol = nullptr;
+    return ::dladdr1(function, &info, reinterpret_cast<void**>(const_cast<ElfW(Sym)**>(&symbol)), RTLD_DL_SYMENT) !=
+               0 &&
+           symbol != nullptr && symbol->st_shndx == SHN_UNDEF;
+}
+
+/// The first file behind the program that has a malloc: calls find that one.
+void* first_malloc_of_a_library() noexcept {
+    for (const link_map* map = _r_debug.r_map->l_next; map != nullptr; map = map->l_next) {
+        void* const library = ::dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
+        if (library == nullptr) continue;                   // the kernel's
+        void* const function = ::dlsym(library, "malloc");  // or of a library that this one needs
+        ::dlclose(library);
+        Dl_info info;
+        if (function != nullptr && ::dladdr(function, &info) != 0 &&
+            reinterpret_cast<uintptr_t>(info.dli_fbase) == map->l_addr)
+            return function;
+    }
+    return nullptr;
+}
+
+bool find_out_what_is_reached() noexcept {
+    void* const found = ::dlsym(RTLD_DEFAULT, "malloc");
+    const bool ours = is_ours(found != nullptr && is_stand_in(found) ? first_malloc_of_a_library() : found);
+    ::dlerror();  // the host's next question is not answered by ours
+    return ours;
+}
+
+bool reached() noexcept {
+    int known = __atomic_load_n(&reach, __ATOMIC_RELAXED);
+    if (known == unknown) {
+        known = find_out_what_is_reached() ? here : elsewhere;
+        __atomic_store_n(&reach, known, __ATOMIC_RELAXED);
+    }
+    return known == here;
+}
+
+// Before the host's constructors, one of which may have the dynamic linker's lock when the collector asks.
+__attribute__((constructor(101))) void begin() {
+    reached();
+    prepare();
+}
 
 }  // namespace
 }  // namespace flameprobe::alloc

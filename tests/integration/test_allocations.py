@@ -172,11 +172,11 @@ class Allocations(Case):
                 self.check("c", "threads", "others", after=(library,))
                 self.check(*(["small"] if name == "mimalloc" else []), program="allocations_cpp", after=(library,))
 
-    def linked_with(self, name, *libraries):
+    def linked_with(self, name, *options):
         self.need("cc")
         program = self.directory / f"host-{name}"
         built = subprocess.run(["cc", "-O2", "-fno-omit-frame-pointer", f"-I{ROOT}/include", "-o", program,
-                                ROOT / "tests" / "hosts" / "allocations.c", "-pthread", "-Wl,--no-as-needed", *libraries],
+                                ROOT / "tests" / "hosts" / "allocations.c", "-pthread", "-Wl,--no-as-needed", *options],
                                env=clean_environment(), capture_output=True, text=True, timeout=120)
         self.assertEqual(built.returncode, 0, built.stderr)
         return program
@@ -186,6 +186,18 @@ class Allocations(Case):
             if library.exists():
                 with self.subTest(allocator=name):
                     self.check("c", "threads", "others", program=self.linked_with(name, library))
+
+    def test_a_program_that_is_not_position_independent(self):
+        """As Debian's python3: it has an address of its own for malloc, which is no allocator of its own."""
+        program = self.linked_with("fixed", "-fno-pie", "-no-pie")
+        told = subprocess.run(["readelf", "--dyn-syms", "-W", program], capture_output=True, text=True, check=True).stdout
+        self.assertRegex(told, r"\n +\d+: 0*[1-9a-f][0-9a-f]* +0 FUNC +GLOBAL DEFAULT +UND malloc\b")
+        self.check("c", program=program)
+        other = OTHERS["jemalloc"]
+        if other.exists():
+            env = allocating(EVENT="alloc", LOG="stderr", FORMAT="none")
+            ran = run([program, "map"], self.fresh_directory("other"), env | {"LD_PRELOAD": f"{other}:{env['LD_PRELOAD']}"})
+            self.assertIn("has an allocator of its own", ran.stderr)
 
     def test_an_allocator_that_is_linked_statically_is_said(self):
         archive = OTHERS["tcmalloc"].with_name("libtcmalloc_minimal.a")
@@ -393,6 +405,8 @@ class Allocations(Case):
                 ran = run(["/usr/bin/python3", "-c", code], self.fresh_directory(event),
                           allocating(EVENT=event, FORMAT="none", ALLOC_BYTES="16K"))
                 self.assertEqual((ran.returncode, ran.stdout), (0, "done\n"), ran.stderr)
+                if event != "cpu,heap,offcpu":
+                    self.assertTrue(self.estimates(ran, event))
 
 
 if __name__ == "__main__":
