@@ -72,6 +72,13 @@ struct alignas(8) NewThreadShare {  // to be read at once
     std::uint64_t reach_ns() const { return reach_us * std::uint64_t{1000}; }
 };
 
+/// A thread that was born, and waits until its event is open.
+struct NewThread {
+    std::uint32_t tid = 0;
+    NewThreadShare share{};
+    std::string_view name{};  // that it has while it waits; empty: not known
+};
+
 /// Lives in, and is used by, the collector thread only.
 class EventSource {
 public:
@@ -84,8 +91,8 @@ public:
     virtual const CaptureFacts& facts() const = 0;
     /// Whether no sample can follow: every sampled thread has ended, or exec has replaced the program.
     virtual bool ended() { return false; }
-    /// A thread was born, and waits until its event is open. Only if facts().meets_threads.
-    virtual void thread_begins(std::uint32_t /*tid*/, NewThreadShare /*share*/) {}
+    /// Only if facts().meets_threads.
+    virtual void thread_begins(const NewThread& /*thread*/) {}
     /// Whether the thread has an event of its own: there may be more threads than the kernel permits rings.
     virtual bool samples(std::uint32_t /*tid*/) const { return true; }
     /// The collector is about to lose the right to open events of threads that are born later.

@@ -79,6 +79,19 @@ perf_event_attr event_for_rings(std::uint32_t type, std::uint64_t config) {
     return attr;
 }
 
+// Threads that have ended are refused too, by the thousand: nothing is read for these.
+std::string explain_no_permission() {
+    const auto paranoid = read_sysctl("/proc/sys/kernel/perf_event_paranoid");
+    const std::string level = paranoid ? std::to_string(*paranoid) : "unknown";
+    if (paranoid && *paranoid > 2) {
+        return "perf_event_open is refused: kernel.perf_event_paranoid is " + level +
+               " (2 or less is needed: sysctl kernel.perf_event_paranoid=2)";
+    }
+    return "perf_event_open is refused by a security policy (seccomp, as in Docker's default profile; "
+           "kernel.perf_event_paranoid is " +
+           level + "): docker run --cap-add PERFMON allows it";
+}
+
 }  // namespace
 
 bool is_clock(const perf_event_attr& attributes) {
@@ -227,18 +240,10 @@ std::string describe_refused(std::size_t threads, const std::string& why) {
 }
 
 std::string explain_refusal(int error_number) {
-    const auto paranoid = read_sysctl("/proc/sys/kernel/perf_event_paranoid");
-    const std::string level = paranoid ? std::to_string(*paranoid) : "unknown";
     switch (error_number) {
         case EACCES:
         case EPERM:
-            if (paranoid && *paranoid > 2) {
-                return "perf_event_open is refused: kernel.perf_event_paranoid is " + level +
-                       " (2 or less is needed: sysctl kernel.perf_event_paranoid=2)";
-            }
-            return "perf_event_open is refused by a security policy (seccomp, as in Docker's default profile; "
-                   "kernel.perf_event_paranoid is " +
-                   level + "): docker run --cap-add PERFMON allows it";
+            return explain_no_permission();
         case ENOSYS:
             return "perf_event_open is refused: this kernel or sandbox does not have the system call";
         case ENOENT:

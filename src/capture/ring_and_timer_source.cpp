@@ -22,7 +22,7 @@ public:
     bool has_samples() const override { return ring_->has_samples() || (timers_ && timers_->has_samples()); }
     const CaptureFacts& facts() const override { return facts_; }
     bool go_on_without_signals(const std::string& why) override;
-    void thread_begins(std::uint32_t tid, NewThreadShare share) override { ring_->thread_begins(tid, share); }
+    void thread_begins(const NewThread& thread) override { ring_->thread_begins(thread); }
     void stop_switches() override {
         ring_->stop_switches();
         facts_.switches = false;

@@ -33,7 +33,7 @@ public:
     bool has_samples() const override;
     const CaptureFacts& facts() const override { return facts_; }
     bool ended() override { return threads_.all_ended(); }
-    void thread_begins(std::uint32_t tid, NewThreadShare share) override { threads_.begins(tid, share); }
+    void thread_begins(const NewThread& thread) override { threads_.begins(thread); }
     bool samples(std::uint32_t tid) const override { return threads_.has_event(tid); }
     void rights_end() override { rings_.open_inherited(); }
     void stop_switches() override;
@@ -188,7 +188,7 @@ void RingSource::drain(RecordSink& sink) {
     }
     for (const std::uint32_t tid : threads_.take_gone()) sink.take(ThreadEnded{tid, monotonic_ns()});
     // After the records of their births, by which they have their makers' names.
-    for (const std::uint32_t tid : threads_.take_found())
+    for (const auto& [tid, at_birth] : threads_.take_found())
         if (const std::string name = thread_comm(tid); !name.empty()) sink.take(ThreadNamed{tid, name});
     rings_.end_round();
     facts_.fill_ns = rings_.fill_ns();
@@ -212,6 +212,9 @@ void RingSource::hand_on(const ThreadRings::Next& next, std::span<const std::byt
         complete(*next.thread, *record);
     }
     sink.take(*record);
+    if (const auto* const born = std::get_if<ThreadStarted>(&*record))
+        if (const std::string name = threads_.name_at_birth(born->tid); !name.empty())
+            sink.take(ThreadNamed{born->tid, name});
 }
 
 void RingSource::complete(ThreadEvents& thread, Record& record) {

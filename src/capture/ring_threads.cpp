@@ -35,7 +35,7 @@ void RingThreads::open_outlived() {
     next_look_ns_ = now + std::max(look_every_ns, stood_for_.size() * thread_cpu_cost_ns * part_of_a_cpu);
     std::erase_if(stood_for_, [this](const auto& thread) {
         if (host_thread_cpu_ns(thread.first) < thread.second) return false;
-        open(thread.first, thread.second < rings_.lives_on_ns());
+        open({thread.first}, thread.second < rings_.lives_on_ns());
         return true;
     });
 }
@@ -71,7 +71,7 @@ void RingThreads::find(bool surely) {
         knows_all_mappings_ = false;
         const bool brief = is_one_of_many();
         if (!share_.all()) stood_for_.try_emplace(tid, stood_for_ns());
-        if (!stood_for_.contains(tid)) open(tid, brief);
+        if (!stood_for_.contains(tid)) open({tid}, brief);
     }
     const auto runs = [&](std::uint32_t tid) { return std::binary_search(running.begin(), running.end(), tid); };
     std::erase_if(not_opened_, [&](std::uint32_t tid) {
@@ -103,30 +103,39 @@ bool RingThreads::all_ended() {
     return rings_.ended();
 }
 
+std::string RingThreads::name_at_birth(std::uint32_t tid) {
+    const auto found = found_.find(tid);
+    if (found == found_.end() || found->second.empty()) return {};
+    return std::move(found_.extract(found).mapped());
+}
+
 void RingThreads::ended(ThreadEvents& thread) {
     std::erase(gone_, thread.tid);
     rings_.forget(thread);
 }
 
-void RingThreads::open(std::uint32_t tid, bool brief, NewThreadShare share) {
-    const auto opened = rings_.add(tid, brief, share);
+void RingThreads::open(const NewThread& thread, bool brief) {
+    const auto opened = rings_.add(thread.tid, brief, thread.share);
     if (opened.outcome == ThreadRings::Outcome::gone) return;
-    // Also one that waits for its event: it does not wait for ever.
-    if (opened.outcome == ThreadRings::Outcome::opened) return found_.push_back(tid);
-    not_opened_.insert(tid);
+    if (opened.outcome == ThreadRings::Outcome::opened) {
+        found_[thread.tid] = thread.name;
+        return;
+    }
+    not_opened_.insert(thread.tid);
     refusal_ = describe_refused(not_opened_.size(), opened.why);
 }
 
-void RingThreads::begins(std::uint32_t tid, NewThreadShare share) {
+void RingThreads::begins(const NewThread& thread) {
     if (rings_.inherits()) return;
     // A drain may have found it while it waited; or another thread had its id.
-    if (const ThreadEvents* const known = rings_.find(tid); known != nullptr && !has_hung_up(known->own.event)) return;
+    if (const ThreadEvents* const known = rings_.find(thread.tid); known != nullptr && !has_hung_up(known->own.event))
+        return;
     const bool brief = is_one_of_many();
-    share_ = rings_.lives_on_ns() == 0 ? NewThreadShare{} : share;
-    stood_for_.erase(tid);
-    not_opened_.erase(tid);
-    open(tid, brief, brief ? share_ : NewThreadShare{});
-    if (brief && share_.reach_us != 0) stood_for_[tid] = stood_for_ns();
+    share_ = rings_.lives_on_ns() == 0 ? NewThreadShare{} : thread.share;
+    stood_for_.erase(thread.tid);
+    not_opened_.erase(thread.tid);
+    open({thread.tid, brief ? share_ : NewThreadShare{}, thread.name}, brief);
+    if (brief && share_.reach_us != 0) stood_for_[thread.tid] = stood_for_ns();
 }
 
 }  // namespace flameprobe

@@ -27,7 +27,7 @@ public:
     /// The same; from now on threads are born while sampling goes on.
     void start();
     /// See EventSource::thread_begins().
-    void begins(std::uint32_t tid, NewThreadShare share);
+    void begins(const NewThread& thread);
     /// Records told of it.
     void born(std::uint32_t tid) { born_.push_back(tid); }
     void ended(ThreadEvents& thread);
@@ -40,8 +40,11 @@ public:
     std::string take_refusal() { return std::exchange(refusal_, {}); }
     /// Threads that are not listed any more, and of whose end no record told.
     std::vector<std::uint32_t> take_gone() { return std::exchange(gone_, {}); }
-    /// Threads that may have been named before their records began.
-    std::vector<std::uint32_t> take_found() { return std::exchange(found_, {}); }
+    /// The name of a thread when its records began, to be used after the record of its birth; empty if that is not
+    /// known.
+    std::string name_at_birth(std::uint32_t tid);
+    /// Other threads that may have been named before their records began.
+    std::unordered_map<std::uint32_t, std::string> take_found() { return std::exchange(found_, {}); }
     /// No thread ran without the records that tell what it maps.
     bool know_all_mappings() const { return knows_all_mappings_; }
     void mappings_are_read() { knows_all_mappings_ = true; }
@@ -51,15 +54,16 @@ private:
     bool meet_born();
     void open_outlived();
     bool are_of_another_program() const;
-    void open(std::uint32_t tid, bool brief, NewThreadShare share = {});
+    void open(const NewThread& thread, bool brief);
     std::uint64_t stood_for_ns() const;
 
     ThreadRings& rings_;
     const std::uint32_t main_;
     TaskList tasks_{host_proc_directory() + "/task"};
-    std::size_t listed_ = 0;           // threads, when they were listed last
-    std::vector<std::uint32_t> born_;  // told by records since
-    std::vector<std::uint32_t> found_, gone_;
+    std::size_t listed_ = 0;                                // threads, when they were listed last
+    std::vector<std::uint32_t> born_;                       // told by records since
+    std::unordered_map<std::uint32_t, std::string> found_;  // by tid: its name while it waited, if it did
+    std::vector<std::uint32_t> gone_;
     std::unordered_set<std::uint32_t> not_opened_;  // threads that have no event, and get none
     NewThreadShare share_;                          // of new threads, lately
     // For the first so much of whose CPU time samples of new threads stand: then they get an event.

@@ -51,9 +51,12 @@ public:
     /// The event gives one sample only (PERF_EVENT_IOC_REFRESH), until draw().
     bool one_shot() const { return brief_ && (reaches_ || period_ns_ < least_ns_); }
     bool brief() const { return brief_; }
+    /// It has this sample only: what is left of the thread's life is sampled by another clock.
+    bool reaches() const { return reaches_; }
 
     /// A sample came when the event had counted `count_ns`: the CPU time for which it stands.
     std::uint64_t weigh(std::uint64_t count_ns) {
+        if (one_shot() && samples_ != 0) return 0;  // it came before PERF_EVENT_IOC_REFRESH
         ++samples_;
         const std::uint64_t before = std::max(last_ns_, settled_ns_);
         last_ns_ = std::max(last_ns_, count_ns);

@@ -18,6 +18,17 @@ namespace {
 constexpr std::uint32_t inherited_bytes = 128 << 10;  // of the ring of each CPU
 constexpr std::size_t for_one_sample = 1024;          // beside the stack: registers, kernel chain, header
 
+// A power of two pages, as perf asks for.
+std::size_t bytes_for(std::uint64_t samples, std::uint32_t stack) {
+    return std::bit_ceil(samples * (stack + for_one_sample));
+}
+
+// What a thread gives before the collector has its turn again, in four milliseconds. At the highest frequencies less,
+// and less where there are many threads, whose rings would take hundreds of MiB.
+std::uint64_t samples_between_drains(std::uint64_t frequency, std::size_t threads) {
+    return std::clamp<std::uint64_t>((frequency + 249) / 250, 3, threads < 192 ? 8 : 4);
+}
+
 void* as_argument(std::uint64_t& value) { return &value; }
 
 std::uint64_t time_of_next(RingBuffer& ring) {
@@ -41,8 +52,8 @@ void control_others(const ThreadEvents& thread, unsigned long request) {
 
 }  // namespace
 
-// Room for 40 ms of samples, as long as there are few threads; else for what a thread gives before others have their
-// turn, a few milliseconds.
+// Room for 40 ms of samples, as long as there are few threads; else for those between two drains. The last size is for
+// as many threads as there can be.
 void ThreadRings::plan_sizes(const CaptureOptions& options) {
     constexpr std::size_t kib = 1024;
     const std::uint32_t stack = settings_.own.sample_stack_user;
@@ -51,20 +62,22 @@ void ThreadRings::plan_sizes(const CaptureOptions& options) {
     sizes_ = {{0, stack}};
     for (const std::uint32_t kibibytes : {16, 8, 4, 2})
         sizes_.push_back({0, std::min<std::uint32_t>(kibibytes * kib, stack)});
-    for (Size& size : sizes_) size.bytes = std::bit_ceil((frequency_ < 400 ? 3 : 4) * (size.stack + for_one_sample));
+    for (Size& size : sizes_) size.bytes = bytes_for(samples_between_drains(frequency_, 0), size.stack);
+    sizes_.back().bytes = bytes_for(3, sizes_.back().stack);
     Size& most = sizes_.front();
     most.bytes = std::max(most.bytes, std::clamp<std::size_t>(std::bit_floor(wanted), 128 * kib, 1024 * kib));
 }
 
 // Most of a brief thread's ring would never be used, and the kernel fills it with zeros.
-ThreadRings::Size ThreadRings::size_of(std::size_t step, bool brief) const {
+ThreadRings::Size ThreadRings::size_of(std::size_t step, bool brief, bool one_sample) const {
     Size size = sizes_[step];
-    if (brief) size.bytes = std::min(size.bytes, std::bit_ceil(4 * (size.stack + for_one_sample)));
+    const std::uint64_t samples = one_sample ? 1 : samples_between_drains(frequency_, all_.size());
+    if (brief || step != 0) size.bytes = std::min(size.bytes, bytes_for(samples, size.stack));
     return size;
 }
 
 std::uint64_t ThreadRings::fill_ns() const {
-    const Size size = size_of(first_size(), any_brief_);
+    const Size size = size_of(first_size(), any_brief_, false);
     return size.bytes / (size.stack + 512) * ns_per_second / frequency_;
 }
 
@@ -102,11 +115,11 @@ ThreadRings::Opened ThreadRings::add(std::uint32_t tid, bool brief, NewThreadSha
                                     share.reach_ns());
     Opened opened{Outcome::no_memory};
     for (std::size_t size = first_size(); size < sizes_.size() && opened.outcome == Outcome::no_memory; ++size) {
-        opened = open(*thread, size_of(size, brief));
+        opened = open(*thread, size_of(size, brief, thread->clock.reaches()));
         if (opened.outcome == Outcome::no_memory) permitted_ = std::min(size + 1, sizes_.size() - 1);
     }
     if (opened.outcome != Outcome::opened) return opened;
-    if (enabled_) enable(*thread);
+    if (enabled_ && thread->clock.one_shot()) ::ioctl(thread->own.event.get(), PERF_EVENT_IOC_REFRESH, 1);
     by_tid_[tid] = thread.get();
     all_.push_back(std::move(thread));
     return opened;
@@ -123,6 +136,7 @@ ThreadRings::Opened ThreadRings::open(ThreadEvents& thread, Size size) {
     perf_event_attr attr = settings_.own;
     attr.wakeup_watermark = static_cast<std::uint32_t>(size.bytes);  // not polled: the collector has a timer
     attr.sample_stack_user = size.stack;
+    attr.disabled = enabled_ ? 0 : 1;  // to enable it later interrupts the CPU that has the thread
     if (settings_.rate.period_ns != 0) attr.sample_period = thread.clock.period_ns();
     auto event = open_alike(attr, thread.tid, -1);
     if (!event) return refused(errno);
@@ -132,6 +146,7 @@ ThreadRings::Opened ThreadRings::open(ThreadEvents& thread, Size size) {
     if (settings_.has_switches) {
         perf_event_attr beside = settings_.switches;
         beside.wakeup_watermark = attr.wakeup_watermark;
+        beside.disabled = attr.disabled;
         auto switches = open_alike(beside, thread.tid, -1);
         if (switches && ::ioctl(switches->get(), PERF_EVENT_IOC_SET_OUTPUT, thread.own.event.get()) == 0)
             thread.switches = std::move(*switches);
@@ -140,10 +155,11 @@ ThreadRings::Opened ThreadRings::open(ThreadEvents& thread, Size size) {
     for (std::size_t i = 0; i < settings_.more.size(); ++i) {
         perf_event_attr other = settings_.more[i];
         other.sample_stack_user = std::min(other.sample_stack_user, size.stack);
+        other.disabled = attr.disabled;
         auto opened = open_alike(other, thread.tid, -1);
         if (!opened) continue;
         ThreadEvents::Ring ring{std::move(*opened), {}, static_cast<std::uint32_t>(i + 1)};
-        const std::size_t least = std::bit_ceil(other.sample_stack_user + for_one_sample);
+        const std::size_t least = bytes_for(1, other.sample_stack_user);
         if (map(ring, std::max(size.bytes, least), least).outcome == Outcome::opened)
             thread.more.push_back(std::move(ring));
     }
@@ -287,6 +303,7 @@ void ThreadRings::end_round() {
         ThreadClock& clock = thread->clock;
         if (settings_.rate.period_ns == 0 || !enabled_ || thread->inherited) continue;
         any_brief_ = any_brief_ || clock.brief();
+        if (clock.reaches()) continue;  // what is left of its life has another event
         bool due = clock.wants_draw();
         sampled_once_ += clock.one_shot() ? 1 : 0;
         if (clock.one_shot() && round_ns_ >= thread->next_look_ns) {

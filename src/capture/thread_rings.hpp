@@ -123,7 +123,7 @@ private:
     Opened map(ThreadEvents::Ring& ring, std::size_t bytes, std::size_t least);
     void plan_sizes(const CaptureOptions& options);
     std::size_t first_size() const;
-    Size size_of(std::size_t step, bool brief) const;
+    Size size_of(std::size_t step, bool brief, bool one_sample) const;
     static void enable(const ThreadEvents& thread);
     static void settle(ThreadEvents& thread);
     static std::uint64_t cpu_ns(const ThreadEvents& thread);

@@ -1,6 +1,8 @@
 #include "session/new_threads.hpp"
 
 #include <linux/futex.h>
+#include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -14,31 +16,59 @@
 
 namespace flameprobe {
 
-std::optional<NewThreadShare> NewThreads::draw(std::uint32_t tid) noexcept {
-    const std::uint32_t born = born_.fetch_add(1, std::memory_order_relaxed);
+std::uint64_t NewThreads::draw(std::uint32_t tid) noexcept {
+    return splitmix64(hash_pair(born_.fetch_add(1, std::memory_order_relaxed), tid));
+}
+
+std::optional<NewThreadShare> NewThreads::choose(std::uint64_t drawn) const noexcept {
     const NewThreadShare share = share_.load(std::memory_order_relaxed);
-    const std::uint64_t random = splitmix64(hash_pair(born, tid));
-    const std::uint64_t sampled_at_ns = (random >> 32) * period_ns_ >> 32;
+    const std::uint64_t sampled_at_ns = (drawn >> 32) * period_ns_ >> 32;
     if (share.reach_us != 0 && sampled_at_ns >= share.reach_ns()) return std::nullopt;
-    if (static_cast<std::uint32_t>(random) % share.stands_for != 0) return std::nullopt;
+    if (static_cast<std::uint32_t>(drawn) % share.stands_for != 0) return std::nullopt;
     return share;
+}
+
+// Of two shares by which a thread was chosen with one number, one in `stands_for` is a power of two: those that both
+// choose are those that this chooses.
+NewThreadShare NewThreads::stricter(NewThreadShare one, NewThreadShare other) noexcept {
+    const bool any = one.reach_us == 0 || other.reach_us == 0;
+    return {.reach_us = any ? std::max(one.reach_us, other.reach_us) : std::min(one.reach_us, other.reach_us),
+            .stands_for = std::max(one.stands_for, other.stands_for)};
+}
+
+// Where a hundred threads take turns on a CPU, the collector gets memory for a ring after as many: each of them may
+// hold the lock of the address space while it does not run. Of a collector that does not run at all little is hoped
+// for.
+std::uint64_t NewThreads::patience_ns() const noexcept {
+    return (late_.load(std::memory_order_relaxed) ? 2 : 100) * ns_per_ms;
+}
+
+// One that does not wait any more may have another name.
+std::string_view NewThreads::name_of(const Waiting& thread) noexcept {
+    return monotonic_ns() < thread.until_ns ? std::string_view(thread.name, ::strnlen(thread.name, sizeof thread.name))
+                                            : std::string_view();
 }
 
 // The word that is waited for is one for all: in their cells threads would be woken one by one.
 void NewThreads::announce(std::uint32_t tid, CommandQueue& collector) noexcept {
-    constexpr std::uint64_t patience_ns = 20 * ns_per_ms;
-    const std::optional<NewThreadShare> share = draw(tid);
+    const std::uint64_t drawn = draw(tid);
+    const std::optional<NewThreadShare> share = choose(drawn);
     if (!share) return;
     std::uint32_t met = met_.load(std::memory_order_acquire);
-    const auto number = waiting_.report({tid, *share});
+    const std::uint64_t end = monotonic_ns() + patience_ns();
+    Waiting self{tid, *share, drawn, end};
+    handler::system_call(SYS_prctl, PR_GET_NAME, self.name);
+    const auto number = waiting_.report(self);
     if (!number) return;
     const auto mark = waiting_.mark(*number);
     collector.nudge();
-    const std::uint64_t end = monotonic_ns() + patience_ns;
     sleeping_.fetch_add(1, std::memory_order_seq_cst);
     while (mark.word->load(std::memory_order_acquire) == mark.unread) {
         const std::uint64_t now = monotonic_ns();
-        if (now >= end) break;
+        if (now >= end) {
+            late_.store(true, std::memory_order_relaxed);
+            break;
+        }
         const timespec limit{0, static_cast<long>(end - now)};
         handler::system_call(SYS_futex, &met_, FUTEX_WAIT_PRIVATE, met, &limit);
         met = met_.load(std::memory_order_acquire);
@@ -47,6 +77,7 @@ void NewThreads::announce(std::uint32_t tid, CommandQueue& collector) noexcept {
 }
 
 void NewThreads::wake() noexcept {
+    late_.store(false, std::memory_order_relaxed);
     met_.fetch_add(1, std::memory_order_seq_cst);
     if (sleeping_.load(std::memory_order_seq_cst) != 0)
         handler::system_call(SYS_futex, &met_, FUTEX_WAKE_PRIVATE, INT_MAX);
@@ -57,18 +88,22 @@ void NewThreads::want(bool wanted, std::uint64_t period_ns) noexcept {
     wanted_.store(wanted, std::memory_order_release);
 }
 
-// Of lives that end by chance 2 % are four times as long as usual.
+// Of lives that are like the last ones, one in fifty is longer than any of them. Two that end at once may count as one.
 void NewThreads::lived(std::uint64_t cpu_ns) noexcept {
-    constexpr std::uint64_t enough = 16;
-    constexpr double lives = 4, met_in_ns = 50'000, most_of_life = 1.0 / 20, most_for_one = 32;
+    constexpr std::uint64_t enough = 16, lately = 32;
+    constexpr double met_in_ns = 100'000, most_of_life = 1.0 / 20, most_for_one = 32;
     const std::uint64_t ended = ended_.fetch_add(1, std::memory_order_relaxed) + 1, of = std::min(ended, enough);
     const std::uint64_t usual_ns = (usual_ns_.load(std::memory_order_relaxed) * (of - 1) + cpu_ns) / of;
-    usual_ns_.store(usual_ns, std::memory_order_relaxed);  // of two that end at once one may not count
+    usual_ns_.store(usual_ns, std::memory_order_relaxed);
+    const std::uint64_t longest_ns = std::max(longest_ns_.load(std::memory_order_relaxed), cpu_ns);
+    const std::uint64_t reach_ns = std::max(longest_ns, longest_before_ns_.load(std::memory_order_relaxed));
+    if (ended % lately == 0) longest_before_ns_.store(longest_ns, std::memory_order_relaxed);
+    longest_ns_.store(ended % lately == 0 ? 0 : longest_ns, std::memory_order_relaxed);
     if (ended < enough) return;
     const double usual = std::max(static_cast<double>(usual_ns), 1e4), period = static_cast<double>(period_ns_);
-    const bool reaches = period_ns_ != 0 && lives * usual < period / 2;
-    const double cost = met_in_ns / usual / most_of_life * (reaches ? lives * usual / period : 1);
-    share_.store({.reach_us = reaches ? static_cast<std::uint32_t>(lives * usual / 1000) : 0,
+    const bool reaches = period_ns_ != 0 && reach_ns < period_ns_ * 3 / 4;
+    const double cost = met_in_ns / usual / most_of_life * (reaches ? static_cast<double>(reach_ns) / period : 1);
+    share_.store({.reach_us = reaches ? static_cast<std::uint32_t>(reach_ns / 1000) + 1 : 0,
                   .stands_for = std::bit_ceil(static_cast<std::uint32_t>(std::clamp(cost, 1.0, most_for_one)))},
                  std::memory_order_relaxed);
 }

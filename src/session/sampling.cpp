@@ -133,8 +133,8 @@ std::uint64_t Sampling::pause_ns() const {
 }
 
 void Sampling::meet_threads() {
-    new_threads_.meet([this](std::uint32_t tid, NewThreadShare share) {
-        if (on()) engine_.source->thread_begins(tid, share);
+    new_threads_.meet([this](const NewThread& thread) {
+        if (on()) engine_.source->thread_begins(thread);
     });
 }
 

@@ -29,7 +29,7 @@ public:
     void drain(RecordSink&) override {}
     const CaptureFacts& facts() const override { return facts_; }
     bool has_samples() const override { return false; }
-    void thread_begins(std::uint32_t tid, NewThreadShare) override { met_ = tid; }
+    void thread_begins(const NewThread& thread) override { met_ = thread.tid; }
 
 private:
     CaptureFacts facts_;
@@ -44,7 +44,7 @@ TEST_CASE("with CPU timers beside them, rings also meet new threads") {
     const auto both = add_kernel_time(rings, {.frequency = 99});
     REQUIRE(both);
     CHECK((*both)->facts().meets_threads);
-    (*both)->thread_begins(77, {});
+    (*both)->thread_begins({77});
     CHECK(met == 77);
 }
 

@@ -90,7 +90,7 @@ TEST_CASE("threads that nobody announced are sampled, one that was announced and
         });
         while (tid == 0) std::this_thread::yield();
         (*source)->drain(seen);
-        if (announced) (*source)->thread_begins(tid, {});
+        if (announced) (*source)->thread_begins({tid});
         go_on = true;
         std::atomic<bool> ended{false};
         std::thread joiner([&] {
@@ -126,7 +126,7 @@ TEST_CASE("a thread for which others stand has samples of its own when it has ou
             ended = true;
         });
         while (tid == 0) std::this_thread::yield();
-        if (share) (*source)->thread_begins(tid, *share);
+        if (share) (*source)->thread_begins({tid, *share});
         go_on = true;
         while (!ended) {
             ::usleep(2000);
@@ -146,6 +146,32 @@ TEST_CASE("a thread for which others stand has samples of its own when it has ou
         const auto sampled = static_cast<double>(seen.weight(tid));
         CHECK(sampled > 150e6);
         CHECK(sampled < 230e6);
+    }
+}
+
+TEST_CASE("the ring of a brief thread holds what it gives in some milliseconds, at each frequency") {
+    for (const std::uint64_t frequency : {99, 997, 4000}) {
+        auto source = open_ring_source({.frequency = frequency, .stack_bytes = 8192});
+        REQUIRE(source);
+        REQUIRE((*source)->start());
+        Seen seen;
+        std::atomic<bool> go_on{true};
+        std::vector<std::thread> threads;
+        for (int n = 0; n < 10; ++n) {
+            std::atomic<std::uint32_t> tid{0};
+            threads.emplace_back([&] {
+                tid = my_tid();
+                while (go_on) ::usleep(1000);
+            });
+            while (tid == 0) std::this_thread::yield();
+            (*source)->thread_begins({tid});
+        }
+        (*source)->drain(seen);
+        CAPTURE(frequency);
+        CHECK((*source)->facts().fill_ns >= 3'000'000);
+        go_on = false;
+        for (auto& thread : threads) thread.join();
+        (*source)->stop();
     }
 }
 
