@@ -40,17 +40,22 @@ void RingThreads::open_outlived() {
     });
 }
 
+bool RingThreads::is_new(std::uint32_t tid) const {
+    return !rings_.inherits() && !rings_.knows(tid) && !not_opened_.contains(tid);
+}
+
+void RingThreads::meet(std::uint32_t tid) {
+    knows_all_mappings_ = false;
+    if (!share_.all()) stood_for_.try_emplace(tid, stood_for_ns());
+}
+
 // Whether there are threads to be found in the list.
 bool RingThreads::meet_born() {
     bool any = false;
     for (const std::uint32_t tid : std::exchange(born_, {})) {
-        if (rings_.inherits() || rings_.knows(tid) || not_opened_.contains(tid)) continue;
-        if (share_.all()) {
-            any = true;
-        } else {
-            knows_all_mappings_ = false;
-            stood_for_.try_emplace(tid, stood_for_ns());
-        }
+        if (!is_new(tid)) continue;
+        meet(tid);
+        any = share_.all();
     }
     return any;
 }
@@ -67,10 +72,9 @@ void RingThreads::find(bool surely) {
     const auto running = list_other_threads();
     if (running.empty() || are_of_another_program()) return;
     for (const std::uint32_t tid : running) {
-        if (rings_.inherits() || rings_.knows(tid) || not_opened_.contains(tid) || tid == main_) continue;
-        knows_all_mappings_ = false;
+        if (!is_new(tid) || tid == main_) continue;
+        meet(tid);
         const bool brief = is_one_of_many();
-        if (!share_.all()) stood_for_.try_emplace(tid, stood_for_ns());
         if (!stood_for_.contains(tid)) open({tid}, brief);
     }
     const auto runs = [&](std::uint32_t tid) { return std::binary_search(running.begin(), running.end(), tid); };

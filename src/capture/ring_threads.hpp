@@ -51,6 +51,8 @@ public:
 
 private:
     bool is_one_of_many();
+    bool is_new(std::uint32_t tid) const;
+    void meet(std::uint32_t tid);  // which is new, and has run without an event
     bool meet_born();
     void open_outlived();
     bool are_of_another_program() const;

@@ -39,8 +39,12 @@ std::string ThreadRegistry::name_or_usual(std::string name) const {
     return name.empty() ? "[thread]" : name;
 }
 
+std::string ThreadRegistry::name_of(std::uint32_t tid, const Living& living) const {
+    return name_or_usual(living.name.empty() ? thread_comm(tid) : living.name);
+}
+
 void ThreadRegistry::identify(std::uint32_t tid, Living& living) {
-    living.id = add(tid, name_or_usual(living.name.empty() ? thread_comm(tid) : living.name));
+    living.id = add(tid, name_of(tid, living));
     living.name = threads_[living.id].thread.name;
     set_cpu(living);
 }
@@ -158,7 +162,7 @@ std::vector<ThreadRegistry::Running> ThreadRegistry::running() const {
     for (const auto& [tid, living] : living_) {
         const bool is_main = !threads_.empty() && threads_.front().thread.tid == tid;
         if (living.clock_ns > living.base_ns)
-            found.push_back({tid, living.clock_ns - living.base_ns, living.name, living.id != none, is_main});
+            found.push_back({tid, living.clock_ns - living.base_ns, name_of(tid, living), living.id != none, is_main});
     }
     return found;
 }

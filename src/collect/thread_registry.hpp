@@ -53,7 +53,7 @@ public:
     struct Running {
         std::uint32_t tid;
         std::uint64_t cpu_ns;
-        std::string name;  // empty: not known
+        std::string name;
         bool has_id, is_main;
     };
     std::vector<Running> running() const;
@@ -129,6 +129,7 @@ private:
     ThreadId entry_of_name(ThreadId id, std::string_view name);
     Living& living_of(std::uint32_t tid);
     void forget_old_ends();
+    std::string name_of(std::uint32_t tid, const Living& living) const;
     void identify(std::uint32_t tid, Living& living);
     std::string name_or_usual(std::string name) const;
     void set_cpu(const Living& living);

@@ -1,5 +1,12 @@
 #include "collect/ledger.hpp"
 
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
 #include "base/hash.hpp"
 #include "collect/pipeline.hpp"
 #include "kept.hpp"
@@ -33,6 +40,25 @@ TEST_CASE("lost samples of an event that is no clock are of an unnamed thread") 
     CHECK(kept.samples[0].thread == 1);
     CHECK(pipeline.summary().lost == 7);
     CHECK(pipeline.summary().samples == 0);
+}
+
+TEST_CASE("a thread that runs without records and samples has its name") {
+    Kept kept;
+    constexpr std::uint64_t period = 10'000'000'000;
+    Pipeline pipeline(kept, false, 0, period, static_cast<std::uint32_t>(::getpid()));
+    std::atomic<bool> named{false}, go_on{true};
+    std::thread thread([&] {
+        ::prctl(PR_SET_NAME, "unseen");
+        named = true;
+        while (go_on) ::usleep(1000);
+    });
+    while (!named) ::usleep(1000);
+    pipeline.threads().read_all_clocks();
+    pipeline.ledger().write_rests(period);
+    CHECK(std::ranges::any_of(kept.threads, [](const auto& kept_thread) { return kept_thread.name == "unseen"; }));
+    CHECK(std::ranges::none_of(kept.threads, [](const auto& kept_thread) { return kept_thread.name.empty(); }));
+    go_on = false;
+    thread.join();
 }
 
 TEST_CASE("threads that were never sampled have their CPU time on their start routine") {
