@@ -13,6 +13,8 @@
 
 #ifdef __ASSEMBLER__ /* tools/one/pack's */
 #elif defined __cplusplus
+extern "C" int execveat(int directory, const char* path, char* const arguments[], char* const environment[],
+                        int flags) noexcept;
 extern "C" const char* strerrordesc_np(int error) noexcept;
 extern "C" const char* sigabbrev_np(int number) noexcept;
 extern "C" const char* sigdescr_np(int number) noexcept;
