@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-#include "base/registers.hpp"
+#include "cpu/arch.hpp"
 
 using namespace flameprobe;
 
@@ -157,7 +157,7 @@ TEST_CASE("what differs from frame to frame is no place") {
 
 TEST_CASE("the PLT's CFA depends on where in its entry the code stands") {
     // That of x86-64: rsp + 8 + ((rip & 15) >= 11) * 8
-    const std::vector<Dwarf_Op> plt = {op(DW_OP_breg7, 8), op(DW_OP_bregx, Registers::pc_column, 0),
+    const std::vector<Dwarf_Op> plt = {op(DW_OP_breg7, 8), op(DW_OP_bregx, Arch::return_address, 0),
                                        op(DW_OP_lit15),    op(DW_OP_and),
                                        op(DW_OP_lit11),    op(DW_OP_ge),
                                        op(DW_OP_lit3),     op(DW_OP_shl),
