@@ -7,11 +7,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <iterator>
 #include <new>
 #include <string>
-#include <string_view>
 
 #include "base/clock.hpp"
 #include "base/memory_map.hpp"
@@ -156,12 +154,12 @@ int filters_in_force() {
     static constinit std::atomic<void*> no_filter_thread{nullptr};
     void* const thread = __builtin_thread_pointer();
     if (no_filter_thread == thread && monotonic_ns() < no_filter_ns + known_for_ns) return 0;
-    constexpr std::string_view mode = "\nSeccomp:\t", number = "\nSeccomp_filters:\t";
     const auto status = read_small_file("/proc/thread-self/status");
-    if (!status) return no_proc;  // there may be one
-    if (const auto at = status->find(mode); at != status->npos && (*status)[at + mode.size()] == '2') {
-        const auto told = status->find(number);
-        return told == status->npos ? not_known : std::atoi(status->c_str() + told + number.size());
+    if (!status) return no_proc;           // there may be one
+    constexpr std::uint64_t filtered = 2;  // prctl(2), PR_GET_SECCOMP
+    if (status_number(*status, "Seccomp") == filtered) {
+        const auto number = status_number(*status, "Seccomp_filters");
+        return number ? static_cast<int>(*number) : not_known;
     }
     no_filter_ns = monotonic_ns();
     no_filter_thread = thread;

@@ -129,7 +129,7 @@ std::optional<std::uint32_t> CommandQueue::wait_for_more(std::uint32_t ticket,
 }
 
 void CommandQueue::answer() noexcept {
-    // Nobody waits for a ticket that has been answered before.
+    // A thread waits only until its ticket is answered: without a new answer no thread is to be woken.
     if (answered_.exchange(taken_, std::memory_order_release) != taken_) futex_wake_all(answered_);
 }
 

@@ -94,7 +94,7 @@ std::vector<std::vector<CodeName>> name_by_debug_info(const Mapping& mapping,
     std::vector<std::vector<CodeName>> names;
     for (const auto& chain : symbolize({mapping}, locations, {}, options, warnings)) {
         auto& known = names.emplace_back();
-        if (chain.back().name.starts_with(unknown_prefix) || chain.back().name == nameless_jit_code) continue;
+        if (is_nameless(chain.back().name)) continue;
         for (const Symbol& symbol : chain)
             known.push_back({symbol.name, symbol.file, symbol.line, symbol.decl_line, symbol.inlined});
     }
