@@ -78,8 +78,9 @@ def postgres(_, directory, env):
     """An ordinary user's in any case: the server refuses to be root's."""
     with postgres_server(directory, env) as (process, pgbench, _):
         def load():
-            with contextlib.suppress(AssertionError, subprocess.TimeoutExpired):  # the server ends first
-                pgbench("-n", "-S", "-c", "4", "-T", "100", "-l", "--log-prefix", directory / "done")
+            with contextlib.suppress(AssertionError, subprocess.TimeoutExpired):  # until the server ends
+                while True:
+                    pgbench("-n", "-S", "-c", "4", "-T", "100", "-l", "--log-prefix", directory / "done")
         thread = threading.Thread(target=load)
         thread.start()
         try:

@@ -23,8 +23,11 @@ def typed(line, directory):
     """What the user types and sees, with our programs found as if they were installed."""
     programs = directory / "bin"
     environment = clean_environment(PATH=f"{programs}:{os.environ['PATH']}")
-    shown = subprocess.run(["sh", "-c", line], cwd=directory, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                           check=True, timeout=120).stdout.rstrip().splitlines()
+    run = subprocess.run(["sh", "-c", line], cwd=directory, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                         check=False, timeout=120)
+    if run.returncode != 0:
+        raise SystemExit(f"$ {line}\n{run.stdout}")
+    shown = run.stdout.rstrip().splitlines()
     shown = [text.replace(f"{directory}/", "") for text in shown]
     return [f"$ {line}", *(text[:118].rstrip() for text in shown[:MOST]), *(["..."] if len(shown) > MOST else []), ""]
 
@@ -37,12 +40,13 @@ def recorded():
             (directory / "bin" / program.name).write_text(f'#!/bin/sh\nexec {program} "$@"\n')
             (directory / "bin" / program.name).chmod(0o755)
         environment = clean_environment()
-        with started(["redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", place], place, environment) as server, \
-                started(["redis-benchmark", "-p", port, "-t", "set,lrange_300", "-n", "100000000", "-c", "20", "-q"], place, environment):
+        with started(["redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", place], place, environment) as server:
             wait_until(lambda: listening(int(port)), what="redis listens")
-            lines = [line for command in ("flameprobe top", f"flameprobe top --once {server.pid}", f"flameprobe attach -d 10s {server.pid}",
-                                          f"flameprobe-render flameprobe.redis-server.{server.pid}.fprobe --top 5")
-                     for line in typed(command, directory)]
+            with started(["redis-benchmark", "-p", port, "-t", "set,lrange_300", "-n", "100000000", "-c", "20", "-q"], place, environment):
+                lines = [line for command in ("flameprobe top", f"flameprobe top --once {server.pid}",
+                                              f"flameprobe attach -d 10s {server.pid}",
+                                              f"flameprobe-render flameprobe.redis-server.{server.pid}.fprobe --top 5")
+                         for line in typed(command, directory)]
     return "\n".join(["```", *lines[:-1], "```"])
 
 
