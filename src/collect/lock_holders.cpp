@@ -50,9 +50,19 @@ void LockHolders::begin_look() {
             continue;
         }
         cycle->lasts = true;
-        deadlocks_.push_back(describe_cycle(*cycle));
+        deadlocks_.push_back(describe(*cycle));
     }
     std::erase(cycles_, nullptr);
+}
+
+Deadlock LockHolders::describe(const LockCycle& cycle) {
+    Deadlock deadlock{describe_cycle(cycle), {}};
+    for (const Member& member : cycle.members) {
+        bool whole = false;
+        const StackId stack = pipeline_.blocked_stack(member.where, whole);
+        deadlock.stacks.push_back(with_tid(member) + " waits in " + pipeline_.stacks().text_of(stack));
+    }
+    return deadlock;
 }
 
 std::shared_ptr<HeldLooks> LockHolders::find(std::uint32_t tid, const BlockedThread& where) {

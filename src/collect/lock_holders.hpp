@@ -35,6 +35,12 @@ struct LockCycle {
     bool lasts = false;           // a later look found it too: none of these threads will wake
 };
 
+/// For the log.
+struct Deadlock {
+    std::string sentence;
+    std::vector<std::string> stacks;  // a line for each of its threads
+};
+
 /// Who held a lock at one moment.
 struct Held {
     std::uint64_t lock = 0;  // address
@@ -99,8 +105,8 @@ public:
     void look_again(HeldLooks& looks);
     /// `stack` and, on the leaf's side of it, the holder and its stack.
     StackId stack_with(StackId stack, const Held& held);
-    /// A sentence for each circle that turned out to last since the last call.
-    std::vector<std::string> take_deadlocks() { return std::exchange(deadlocks_, {}); }
+    /// The circles that turned out to last since the last call.
+    std::vector<Deadlock> take_deadlocks() { return std::exchange(deadlocks_, {}); }
     void thread_ended(std::uint32_t tid) { seen_.erase(tid); }
 
 private:
@@ -121,6 +127,7 @@ private:
     void sampled(ThreadId thread, StackId stack, std::uint64_t time_ns);
     std::shared_ptr<const LockCycle> cycle_from(std::size_t first);
     bool still_waits(const LockCycle& cycle);
+    Deadlock describe(const LockCycle& cycle);
     std::string name_of(std::uint32_t tid) const;
 
     Pipeline& pipeline_;
@@ -132,7 +139,7 @@ private:
     std::unordered_map<ThreadId, Held::Near> last_samples_;
     std::unordered_map<ThreadId, std::vector<std::weak_ptr<Held>>> awaiting_;  // the holder's next sample
     std::vector<std::shared_ptr<LockCycle>> cycles_;
-    std::vector<std::string> deadlocks_;
+    std::vector<Deadlock> deadlocks_;
 };
 
 }  // namespace flameprobe

@@ -2,6 +2,7 @@
 // still be read at the end.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -26,6 +27,7 @@ public:
     void add(MappingId id, const CodeRegion& region, Mapping& mapping);
     /// What is not at its path any more, or never was in a file (the vdso).
     std::vector<MappingId> gone() const;
+    bool has(MappingId id) const { return std::ranges::binary_search(held_, id, {}, &Held::id); }
     const Mapping& mapping(MappingId id) const;
     /// Reads a mapping's file, or what is known of it. Valid until the next call of add() or close().
     ReadFile reader(MappingId id) const;

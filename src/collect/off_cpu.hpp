@@ -87,8 +87,8 @@ public:
     bool has_samples() const { return emitted_; }
     /// Why stacks of blocked threads cannot be read; empty if they can.
     const std::string& problem() const { return reader_.why_refused(); }
-    /// A sentence for each deadlock that was found since the last call.
-    std::vector<std::string> take_deadlocks() { return holders_.take_deadlocks(); }
+    /// Those that were found since the last call.
+    std::vector<Deadlock> take_deadlocks() { return holders_.take_deadlocks(); }
     void add_to(Counters& counters) const;
     std::size_t memory() const { return registry_.memory(); }
 

@@ -1,5 +1,7 @@
 #include "collect/profile_stacks.hpp"
 
+#include <cinttypes>
+#include <cstdio>
 #include <map>
 #include <set>
 
@@ -11,6 +13,12 @@ namespace flameprobe {
 namespace {
 
 constexpr MappingId kernel_mapping = 0, note_mapping = 1, unknown_mapping = 2, scope_mapping = 3;
+
+std::string address_text(std::uint64_t address) {
+    char text[24];
+    std::snprintf(text, sizeof text, "0x%" PRIx64, address);
+    return text;
+}
 
 }  // namespace
 
@@ -169,6 +177,32 @@ void ProfileStacks::name_what_is_gone(std::uint32_t& next_string) {
             if (!symbols.empty()) sink_.symbols(wanted.ids[i], symbols);
         }
     }
+}
+
+std::string ProfileStacks::text_of(StackId stack) const {
+    std::vector<Location> path;
+    std::map<MappingId, std::vector<std::uint64_t>> in_files;
+    for (; stack != 0; stack = table_.node(stack).parent) {
+        const Location& location = path.emplace_back(table_.at(table_.node(stack).location));
+        if (files_.has(location.mapping)) in_files[location.mapping].push_back(location.address);
+    }
+    std::map<std::pair<MappingId, std::uint64_t>, std::string> names;
+    for (const auto& [text, id] : notes_) names[{id, named_note}] = text;
+    for (const auto& [mapping, addresses] : in_files) {
+        const auto found = names_in(mapping, false, addresses);
+        for (std::size_t i = 0; i < found.size(); ++i)
+            if (!found[i].empty()) names[{mapping, addresses[i]}] = found[i].front().name;
+    }
+    std::string text;
+    for (const Location& at : path) {
+        if (at.mapping == scope_mapping) continue;
+        const auto name = names.find({at.mapping, at.address});
+        text += text.empty() ? "" : " < ";
+        text += name != names.end()          ? name->second
+                : at.mapping == note_mapping ? std::string(note_text(static_cast<Note>(at.address)))
+                                             : address_text(at.address);
+    }
+    return text;
 }
 
 std::vector<std::vector<CodeName>> ProfileStacks::names_in(MappingId id, bool made_at_run_time,

@@ -54,6 +54,9 @@ public:
     /// The whole of `stack` on the leaf's side of `parent`.
     StackId stack_above(StackId parent, StackId stack);
 
+    /// "leaf < caller < ... < root", by names as symbol tables have them, for the log: it takes a while.
+    std::string text_of(StackId stack) const;
+
     MappingId note_of(const std::string& text);
     /// The note that names the system call which the leaf of these frames made.
     MappingId call_of(std::span<const CodeFrame> frames);

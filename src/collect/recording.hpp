@@ -87,10 +87,8 @@ public:
     }
     /// Why stacks of blocked threads cannot be read; empty if they can, or need not be.
     std::string off_cpu_problem() const { return off_cpu_ ? off_cpu_->problem() : std::string(); }
-    /// A sentence for each deadlock among the host's threads that was found since the last call.
-    std::vector<std::string> take_deadlocks() {
-        return off_cpu_ ? off_cpu_->take_deadlocks() : std::vector<std::string>();
-    }
+    /// Those among the host's threads that were found since the last call.
+    std::vector<Deadlock> take_deadlocks() { return off_cpu_ ? off_cpu_->take_deadlocks() : std::vector<Deadlock>(); }
     /// To be called after each drain, with the threads that reported their ends before it.
     void threads_ended(std::vector<EndedThread> threads);
     /// Reads the CPU clocks. To be called before a drain, so that all samples of the time they count are drained, and

@@ -229,6 +229,8 @@ Result<std::string> live_page_data(const NamedProfile& profile, const FlameGraph
     nlohmann::ordered_json answer = {{"title", clean_text(default_title(profile))},
                                      {"subtitle", clean_text(default_subtitle(profile))},
                                      {"running", running},
+                                     {"event", short_event_name(profile.run.event)},
+                                     {"events", profile.shown_events},
                                      {"facts", nlohmann::ordered_json::array()}};
     for (const Fact& fact : run_facts(profile))
         answer["facts"].push_back({clean_text(fact.label), clean_text(fact.value)});

@@ -7,6 +7,7 @@
 
 #include "outside/counters.hpp"
 #include "render/numbers.hpp"
+#include "render/short_name.hpp"
 #include "render/text.hpp"
 
 namespace flameprobe {
@@ -21,13 +22,33 @@ const NamedProfile* waiting_event(const NamedProfile& profile) {
     return nullptr;
 }
 
+const Function& function_at(const NamedProfile& profile, NodeId node) {
+    return profile.functions[profile.frames[profile.nodes[node].frame].function];
+}
+
+bool is_note(const NamedProfile& profile, NodeId node, bool (*wanted)(std::string_view)) {
+    const Function& function = function_at(profile, node);
+    return function.kind == FrameKind::note && wanted(profile.strings.view(function.name));
+}
+
+bool is_deadlock_text(std::string_view text) { return text == "[deadlock]"; }
+
+/// A waiter's own frames, without those of the holder, whose note is `holder`.
+std::vector<std::string> frames_of_waiter(const NamedProfile& profile, NodeId holder) {
+    std::vector<std::string> frames;
+    for (NodeId node = profile.nodes[holder].parent; node != 0; node = profile.nodes[node].parent)
+        if (function_at(profile, node).kind != FrameKind::thread)
+            frames.push_back(clean_text(short_name(profile, profile.frames[profile.nodes[node].frame].function)));
+    return frames;
+}
+
 class LockTable {
 public:
     explicit LockTable(const NamedProfile& profile) : profile_(profile), first_(profile.nodes.size()) {
         // A node's parent comes before it.
         for (NodeId node = 1; node < profile.nodes.size(); ++node) {
             first_[node] = first_[profile.nodes[node].parent];
-            if (first_[node] == 0 && is_holder(node)) first_[node] = node;
+            if (first_[node] == 0 && is_note(profile, node, is_holder_note)) first_[node] = node;
         }
         for (const NamedCount& count : profile.counts)
             if (first_[count.node] != 0) add(count);
@@ -52,12 +73,7 @@ public:
     }
 
 private:
-    const Function& function(NodeId node) const {
-        return profile_.functions[profile_.frames[profile_.nodes[node].frame].function];
-    }
-    bool is_holder(NodeId node) const {
-        return function(node).kind == FrameKind::note && is_holder_note(profile_.strings.view(function(node).name));
-    }
+    const Function& function(NodeId node) const { return function_at(profile_, node); }
     void add(const NamedCount& count) {
         const NodeId holder = first_[count.node];
         std::vector<std::string> stack;
@@ -80,6 +96,20 @@ private:
 std::vector<LockRow> lock_table(const NamedProfile& profile) {
     const NamedProfile* const waiting = waiting_event(profile);
     return waiting == nullptr ? std::vector<LockRow>() : LockTable(*waiting).rows();
+}
+
+std::map<std::uint32_t, std::vector<std::string>> deadlocked_stacks(const NamedProfile& profile) {
+    std::map<std::uint32_t, std::vector<std::string>> stacks;
+    const NamedProfile* const waiting = waiting_event(profile);
+    if (waiting == nullptr) return stacks;
+    for (const NamedCount& count : waiting->counts) {
+        if (count.thread >= waiting->threads.size() || !is_note(*waiting, count.node, is_deadlock_text)) continue;
+        NodeId holder = 0;  // the last one towards the root is the waiter's own
+        for (NodeId node = count.node; node != 0; node = waiting->nodes[node].parent)
+            if (is_note(*waiting, node, is_holder_note)) holder = node;
+        if (holder != 0) stacks[waiting->threads[count.thread].tid] = frames_of_waiter(*waiting, holder);
+    }
+    return stacks;
 }
 
 std::string lock_text(const LockRow& row) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,6 +29,8 @@ struct LockRow {
 
 /// The one that was waited for longest first. Of the waiting time among the profile's events; empty if there is none.
 std::vector<LockRow> lock_table(const NamedProfile& profile);
+/// Of the threads of deadlocks, by tid: the frames below which each waits for ever, leaf first.
+std::map<std::uint32_t, std::vector<std::string>> deadlocked_stacks(const NamedProfile& profile);
 /// One line: "4.2 s in about 120 waits, the longest 31 ms; held by restock (3.9 s: ...)".
 std::string lock_text(const LockRow& row);
 

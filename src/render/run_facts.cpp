@@ -234,18 +234,9 @@ std::string default_title(const NamedProfile& profile) {
            runs;
 }
 
-std::string default_subtitle(const NamedProfile& profile) {
-    std::uint64_t all = 0, hits = 0;
-    for (const NamedCount& count : profile.counts) {
-        all = add_saturated(all, count.weight);
-        hits = add_saturated(hits, count.hits);
-    }
-    const std::uint64_t length = profile.summary.duration_ns;
-    const std::string duration = profile.has_run && length > 0 ? " in " + duration_text(length) : "";
-    const std::string samples = samples_text(hits), what = unit_text(profile, all);
-    std::string deadlock;
-    for (const std::string& sentence : deadlocks(profile.summary.counters)) deadlock += "; " + sentence;
-    if (what.empty()) return samples + duration + deadlock;
+std::string measured_text(const NamedProfile& profile, std::uint64_t weight) {
+    std::string what = unit_text(profile, weight);
+    if (what.empty()) return what;
     const std::string_view event = profile.run.event;
     const std::string_view of = event == event_name::wall       ? " of running and waiting"
                                 : event == event_name::offcpu   ? " of waiting"
@@ -254,7 +245,22 @@ std::string default_subtitle(const NamedProfile& profile) {
                                 : event == event_name::heap_end ? " not freed"
                                 : counts_events(profile.run)    ? ""
                                                                 : " of CPU time";
-    return what + std::string(of) + duration + (counts_waiting(profile.run) ? "" : ", " + samples) + deadlock;
+    return what.append(of);
+}
+
+std::string default_subtitle(const NamedProfile& profile) {
+    std::uint64_t all = 0, hits = 0;
+    for (const NamedCount& count : profile.counts) {
+        all = add_saturated(all, count.weight);
+        hits = add_saturated(hits, count.hits);
+    }
+    const std::uint64_t length = profile.summary.duration_ns;
+    const std::string duration = profile.has_run && length > 0 ? " in " + duration_text(length) : "";
+    const std::string samples = samples_text(hits), what = measured_text(profile, all);
+    std::string deadlock;
+    for (const std::string& sentence : deadlocks(profile.summary.counters)) deadlock += "; " + sentence;
+    if (what.empty()) return samples + duration + deadlock;
+    return what + duration + (counts_waiting(profile.run) ? "" : ", " + samples) + deadlock;
 }
 
 }  // namespace flameprobe

@@ -197,7 +197,10 @@ void Sampling::report_waits() {
         say("threads leave their CPUs more than 50,000 times a second: from here on how long they wait is estimated "
             "from regular looks at them");
     }
-    for (const std::string& deadlock : profile().take_deadlocks()) say(deadlock);
+    for (const Deadlock& deadlock : profile().take_deadlocks()) {
+        say(deadlock.sentence);
+        for (const std::string& stack : deadlock.stacks) log_.warning(stack);
+    }
     if (waits_reported_ || profile().off_cpu_problem().empty()) return;
     waits_reported_ = true;
     say("where some threads wait is not known: " + profile().off_cpu_problem());

@@ -1,8 +1,13 @@
 """Who holds the lock that a thread waits for: tests/targets/holders has pairs of threads that can only wait for each other."""
 
+import base64
 import json
 import os
 import re
+import signal
+import subprocess
+import urllib.request
+import zlib
 from collections import defaultdict
 
 from harness import COMMAND, Case, clean_environment, ordinary_user, profiled, read_folded, render, run, sized, started, target, wait_until
@@ -121,6 +126,39 @@ class Locks(Case):
             self.until_seen(attached)
 
 
+RUST = '''use std::{sync::{Arc, Mutex, RwLock}, thread, time::{Duration, Instant}};
+fn main() {
+    let (mutex, rwlock, end) = (Arc::new(Mutex::new(0)), Arc::new(RwLock::new(0)), Instant::now() + Duration::from_secs(2));
+    let rest = || thread::sleep(Duration::from_millis(3));
+    let workers: Vec<_> = ["mutex", "mutex", "rwlock", "rwlock"].iter().map(|name| {
+        let (mutex, rwlock) = (mutex.clone(), rwlock.clone());
+        thread::Builder::new().name(name.to_string()).spawn(move || while Instant::now() < end {
+            if *name == "mutex" { let _held = mutex.lock().unwrap(); rest(); }
+            else { let _held = rwlock.write().unwrap(); rest(); }
+        }).unwrap()
+    }).collect();
+    for worker in workers { worker.join().unwrap(); }
+}
+'''
+
+
+class WithoutOwners(Case):
+    def test_rust_locks_name_nobody(self):
+        """Their words do not say who holds them: where threads wait for one is seen."""
+        self.need("rustc")
+        (self.directory / "waits.rs").write_text(RUST)
+        built = subprocess.run(["rustc", "-O", "waits.rs"], cwd=self.directory, env=clean_environment(), capture_output=True, text=True, timeout=120)
+        if built.returncode != 0:
+            self.skipTest(f"rustc does not work: {built.stderr[-300:]}")
+        ran = run([self.directory / "waits"], self.directory, profiled(EVENT="offcpu", FORMAT="folded,json"))
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        result = ran.result("waits")
+        stacks = read_folded(result.path("folded").read_text())
+        self.assertEqual({frames[0] for frames, _ in stacks if frames[-1] == "futex"} - {"waits"}, {"mutex", "rwlock"}, stacks)
+        self.assertFalse([frames for frames, _ in stacks if holders(frames)])
+        self.assertEqual(json.loads(result.path("json").read_text()).get("locks", []), [])
+
+
 class Deadlocks(Case):
     def circle(self, count, **settings):
         ran = run([target("holders"), 2, "circle", count], self.directory,
@@ -164,6 +202,53 @@ class Deadlocks(Case):
         for name in ("out.html", "out.offcpu.svg"):
             self.assertIn(f"flameprobe: {name}\n", ran.stderr)
         self.assertNotIn("no samples", ran.stderr)
+
+    def packed(self, text):
+        return json.loads(zlib.decompress(base64.b64decode(text)))
+
+    def check_names(self, facts):
+        """Of a page's facts: both threads, what each waits for, and where."""
+        names = facts["functions"]["name"] if isinstance(facts["functions"], dict) else facts["functions"]
+        told = json.dumps(names)
+        for name in ("d-1", "d-2", "[held by d-1]", "[held by d-2]", "[deadlock]", "pthread_mutex_lock", "take_for_ever"):
+            self.assertIn(name, told)
+
+    def test_all_that_shows_a_running_program_shows_both_stacks(self):
+        """The log, top, live and the picture, of a program that has no sample of CPU time."""
+        log = self.directory / "log"
+        with started([target("holders"), 600, "circle", 2], self.directory,
+                     profiled(EVENT="cpu,offcpu", FREQ=1, OUT="out", FORMAT="html,svg", LOG=log)) as host:
+            wait_until(lambda: log.exists() and len(re.findall(r" waits in ", log.read_text())) == 2, what="the stacks in the log")
+            for line in re.findall(r"d-\d \(\d+\) waits in .*", log.read_text()):
+                self.assertRegex(line, r" waits in futex < .*pthread_mutex_lock < .*take_for_ever")
+            wait_until(lambda: "[deadlock]" in self.folded(), what="the deadlock in the profile")
+            if render(next(self.directory.glob("*.run")), "--event", "cpu", "-o", "-", "--format", "folded").returncode == 0:
+                self.skipTest("one in a hundred times a sample of CPU time hits it")
+            top = run([COMMAND, "top", "--once", host.pid], self.directory)
+            self.assertIn(" of waiting, ", top.stdout.splitlines()[0])
+            stacks = re.findall(r"(d-\d) \(\d+\) waits for the lock at \S+ that d-\d \(\d+\) holds\n((?: {10}(?!d-)\S.*\n)+)", top.stdout)
+            self.assertEqual({name for name, _ in stacks}, {"d-1", "d-2"}, top.stdout)
+            for _, stack in stacks:
+                self.assertRegex(" ".join(stack.split()), r"^futex < .*pthread_mutex_lock < .*take_for_ever", top.stdout)
+            with started([COMMAND, "live", host.pid], self.directory, clean_environment(), stdout=subprocess.PIPE) as served:
+                url = served.stdout.readline().strip()
+                data = json.load(urllib.request.urlopen(url + "data"))
+                self.assertEqual((data["event"], data["events"]), ("offcpu", ["cpu", "offcpu"]))
+                self.assertRegex(data["subtitle"], r"of waiting .*; deadlock: d-")
+                self.check_names(self.packed(data["profile"]))
+                chosen = json.load(urllib.request.urlopen(url + "data-cpu"))
+                self.assertIn("no samples", chosen["waiting"])
+                self.assertIn("holds no event", json.load(urllib.request.urlopen(url + "data-none"))["waiting"])
+                served.terminate()
+                served.wait(30)
+            host.send_signal(signal.SIGTERM)
+            host.wait()
+        page = self.directory / "out.html"
+        wait_until(page.exists, what="the page")
+        self.assertIn("deadlock: d-", page.read_text())
+        self.assertIn("deadlock: d-", (self.directory / "out.offcpu.svg").read_text())
+        for frame in ("[deadlock]", "[held by d-1]", "pthread_mutex_lock"):
+            self.assertIn(frame, (self.directory / "out.offcpu.svg").read_text())
 
     def test_a_killed_program_has_it(self):
         with started([target("holders"), 600, "circle", 2], self.directory,

@@ -251,6 +251,11 @@ void begin_chain() {
         });
 }
 
+KEPT void take_for_ever(pthread_mutex_t* lock) {
+    pthread_mutex_lock(lock);
+    STAY;
+}
+
 void begin_circle(int count) {
     static std::vector<pthread_mutex_t*> locks;
     static std::atomic<int> ready{0};
@@ -259,7 +264,7 @@ void begin_circle(int count) {
         start("d-" + std::to_string(i + 1), [i, count] {
             pthread_mutex_lock(locks[static_cast<std::size_t>(i)]);
             for (++ready; ready < count;) sleep_inside(100'000);
-            pthread_mutex_lock(locks[static_cast<std::size_t>((i + 1) % count)]);
+            take_for_ever(locks[static_cast<std::size_t>((i + 1) % count)]);
         });
 }
 

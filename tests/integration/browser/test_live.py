@@ -25,13 +25,15 @@ def seconds(text):
 
 
 class LiveTest(PageTest):
-    def serve(self, program, frequency="499"):
+    def serve(self, program, frequency="499", event="cpu"):
         """Runs Python's `program` under FlameProbe, and the server of its page."""
         holder = tempfile.TemporaryDirectory(prefix="flameprobe-live-")
         self.addCleanup(holder.cleanup)
+        self.place = holder.name
+        open(os.path.join(holder.name, "go"), "w", encoding="ascii").close()
         env = {name: value for name, value in os.environ.items() if not name.startswith(("FLAMEPROBE_", "LD_"))}
         self.busy = subprocess.Popen([sys.executable, "-c", "open('begun', 'w').close()\n" + program], cwd=holder.name, stdin=subprocess.PIPE,
-                                     env=env | {"LD_PRELOAD": LIBRARY, "FLAMEPROBE_FREQ": frequency, "FLAMEPROBE_FORMAT": "none"})
+                                     env=env | {"LD_PRELOAD": LIBRARY, "FLAMEPROBE_FREQ": frequency, "FLAMEPROBE_EVENT": event, "FLAMEPROBE_FORMAT": "none"})
         self.addCleanup(self.busy.stdin.close)
         self.addCleanup(self.end, self.busy)
         # A program whose profile has not begun would be looked at from outside.
@@ -64,6 +66,20 @@ class LiveTest(PageTest):
         self.busy.stdin.flush()
         self.until(lambda: not self.page.driver.find_elements(By.ID, "loading"))
         self.assertGreater(self.samples(), 0)
+
+    def test_of_a_program_that_only_waits_it_shows_where(self):
+        self.serve("import time\nwhile not open('go').read(): time.sleep(0.01)\n" + BUSY, frequency="1", event="cpu,offcpu")
+        self.until(lambda: not self.page.driver.find_elements(By.ID, "loading"))
+        if "of waiting" not in self.text("subtitle"):
+            self.skipTest("one in twenty times a sample of CPU time hits Python's start")
+        self.assertEqual(self.page.run("return document.getElementById('events').value"), "offcpu")
+        # Once it computes, the event that was asked for first has samples.
+        with open(os.path.join(self.place, "go"), "w", encoding="ascii") as go:
+            go.write("now")
+        self.until(lambda: "of CPU time" in self.text("subtitle"))
+        self.assertEqual(self.page.run("return document.getElementById('events').value"), "cpu")
+        self.page.run("const s = document.getElementById('events'); s.value = 'offcpu'; s.dispatchEvent(new Event('change'))")
+        self.until(lambda: "event=offcpu" in self.page.driver.current_url and "of waiting" in self.text("subtitle"))
 
     def test_it_refreshes_and_keeps_what_the_reader_chose(self):
         self.serve(BUSY)

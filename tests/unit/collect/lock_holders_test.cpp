@@ -305,6 +305,45 @@ TEST_CASE("conditions, semaphores, eventfds, pipes and rwlocks that readers have
     for (const int fd : {events, ends[0], ends[1]}) ::close(fd);
 }
 
+TEST_CASE("who waits for whom is followed up to eight holders") {
+    constexpr std::size_t count = 11;
+    static std::array<pthread_mutex_t, count> locks;  // locks[i] is held by thread i, for which thread i - 1 waits
+    static std::atomic<std::size_t> ready{0};
+    static std::atomic<std::uint32_t> tids[count] = {};
+    for (pthread_mutex_t& lock : locks) ::pthread_mutex_init(&lock, nullptr);
+    ::pthread_mutex_lock(&locks.back());
+    tids[count - 1] = own_tid();
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i + 1 < count; ++i)
+        threads.emplace_back([i] {
+            tids[i] = own_tid();
+            ::pthread_mutex_lock(&locks[i]);
+            for (++ready; ready + 1 < count;) ::usleep(100);
+            ::pthread_mutex_lock(&locks[i + 1]);
+            ::pthread_mutex_unlock(&locks[i + 1]);
+            ::pthread_mutex_unlock(&locks[i]);
+        });
+    Looker looker;
+    std::vector<std::uint32_t> named;
+    for (int i = 0; i < 5000 && named.size() < 8; ++i) {  // they may not be blocked yet
+        ::usleep(1000);
+        named.clear();
+        const auto first = looker.look(tids[0]);
+        for (const Held* held = first.get(); held != nullptr; held = held->next.get()) named.push_back(held->tid);
+    }
+    std::vector<std::uint32_t> expected;
+    for (std::size_t i = 1; i <= 8; ++i) expected.push_back(tids[i]);
+    CHECK(named == expected);
+    // Of one that is nearer to the end of the chain all are named; this thread runs.
+    named.clear();
+    const auto last = looker.look_until(tids[5]);
+    for (const Held* held = last.get(); held != nullptr; held = held->next.get()) named.push_back(held->tid);
+    CHECK(named.size() == 5);
+    CHECK(named.back() == own_tid());
+    ::pthread_mutex_unlock(&locks.back());
+    for (std::thread& thread : threads) thread.join();
+}
+
 TEST_CASE("threads that wait for each other are a deadlock once a second look finds them so") {
     static pthread_mutex_t first, second;
     ::pthread_mutex_init(&first, nullptr);
@@ -345,7 +384,16 @@ TEST_CASE("threads that wait for each other are a deadlock once a second look fi
     CHECK(next->is_deadlock());
     const auto told = looker.holders.take_deadlocks();
     REQUIRE(told.size() == 1);
-    for (const auto& tid : tids) CHECK(told[0].find("(" + std::to_string(tid) + ")") != std::string::npos);
+    REQUIRE(told[0].stacks.size() == 2);
+    for (const auto& tid : tids) {
+        const std::string thread = "(" + std::to_string(tid) + ") waits ";
+        CHECK(told[0].sentence.find(thread) != std::string::npos);
+        const auto stack =
+            std::ranges::find_if(told[0].stacks, [&](const auto& line) { return line.find(thread) != line.npos; });
+        REQUIRE(stack != told[0].stacks.end());
+        CHECK(stack->find(" in futex < ") != std::string::npos);
+        CHECK(stack->find(" < pthread_mutex_lock < ") != std::string::npos);
+    }
     looker.holders.begin_look();
     CHECK(looker.holders.take_deadlocks().empty());
     const StackId stack = looker.holders.stack_with(0, *looker.look_until(tids[0]));

@@ -69,6 +69,41 @@ TEST_CASE("top: where a name does not fit, its end stays") {
     CHECK(line(50).ends_with("  …total"));
 }
 
+TEST_CASE("top: of a deadlock's threads there is where each waits, whatever event is shown") {
+    ProfileOf made;
+    const auto stack = [](const std::string& waiter, const std::string& holder) {
+        return std::vector<std::string>{"t:" + waiter,
+                                        "main",
+                                        "take(int)",
+                                        "pthread_mutex_lock",
+                                        "n:futex",
+                                        "n:[held by " + holder + "]",
+                                        "main",
+                                        "n:futex",
+                                        "n:[held by " + waiter + "]",
+                                        "n:[deadlock]"};
+    };
+    made.stack(stack("a", "b"), 50, 0).stack(stack("b", "a"), 50, 1);
+    NamedProfile waits = std::move(made.profile);
+    waits.threads = {{7, "a"}, {8, "b"}};
+    waits.run.event = event_name::offcpu;
+    NamedProfile profile = profile_of_two_threads();
+    profile.summary.counters
+        ["note: deadlock: a (7) waits for the lock at 0x10 that b (8) holds, b (8) waits for the "
+         "lock at 0x20 that a (7) holds"] = 1;
+    CHECK(text_of(top_view(profile, {.columns = 80, .rows = 24})).find("futex") == std::string::npos);
+    profile.others.push_back(std::move(waits));
+    const auto lines = top_view(profile, {.columns = 80, .rows = 24});
+    REQUIRE(lines.size() > 5);
+    CHECK(lines[1].text == "deadlock: a (7) waits for the lock at 0x10 that b (8) holds");
+    CHECK(lines[2].text == "          futex < pthread_mutex_lock < take < main");
+    CHECK(lines[3].text == "          b (8) waits for the lock at 0x20 that a (7) holds");
+    CHECK(lines[4].text == "          futex < pthread_mutex_lock < take < main");
+    const auto narrow = top_view(profile, {.columns = 40, .rows = 24});
+    CHECK(narrow[2].text == "          futex < pthread_mutex_lock");
+    CHECK(narrow[3].text == "           < take < main");
+}
+
 TEST_CASE("top: what is shown fits, and no name controls the terminal") {
     for (const std::size_t columns : {1UL, 9UL, 20UL, 80UL}) {
         for (const std::size_t rows : {1UL, 3UL, 24UL}) {

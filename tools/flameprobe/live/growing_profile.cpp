@@ -6,6 +6,7 @@
 
 #include "base/output_directory.hpp"
 #include "base/proc.hpp"
+#include "export/totals.hpp"
 
 namespace flameprobe {
 
@@ -32,7 +33,7 @@ std::uint64_t unix_now() {
 
 bool GrowingProfile::running() const { return is_running(pid_); }
 
-bool GrowingProfile::has_grown() { return !look() || size_of(*profile_) != size_; }
+bool GrowingProfile::has_grown(std::uint64_t since) { return !look() || size_of(*profile_) != since; }
 
 /// Whether the file's name leads to another one, as after it was written anew to be smaller.
 bool GrowingProfile::is_replaced() const {
@@ -59,18 +60,38 @@ Result<void> GrowingProfile::look() {
     return {};
 }
 
-Result<NamedProfile> GrowingProfile::read(std::optional<std::uint64_t> window_ns, bool times) {
+Result<NamedProfile> GrowingProfile::load(const SampleFilter& filter) {
+    ByteSource source = profile_->from_start();
+    return load_profile(source, filter, {}, &names_);
+}
+
+// A program that only waits, in a deadlock for one, has no sample of CPU time.
+Result<NamedProfile> GrowingProfile::load_with_samples(SampleFilter filter) {
+    auto first = load(filter);
+    if (!first || !filter.event.empty() || total_weight(*first) != 0) return first;
+    for (const bool idle : {false, true}) {
+        filter.idle = idle;
+        for (const std::string& event : first->shown_events) {
+            filter.event = event;
+            if (auto other = load(filter); other && total_weight(*other) != 0) return other;
+        }
+    }
+    return first;
+}
+
+Result<NamedProfile> GrowingProfile::read(std::optional<std::uint64_t> window_ns, bool times,
+                                          const std::string& event) {
     if (auto there = look(); !there) return there.error();
     const auto begin = std::chrono::steady_clock::now();
     size_ = size_of(*profile_);
     SampleFilter filter;
     filter.times = times;
+    filter.event = event;
     if (window_ns && start_unix_ns_ > 0) {
         const std::uint64_t last = ended_ns_ > 0 ? ended_ns_ : unix_now() - std::min(unix_now(), start_unix_ns_);
         filter.from_ns = last - std::min(last, *window_ns);
     }
-    ByteSource source = profile_->from_start();
-    auto profile = load_profile(source, filter, {}, &names_);
+    auto profile = load_with_samples(filter);
     if (profile && start_unix_ns_ == 0) start_unix_ns_ = profile->run.start_unix_ns;
     if (profile && profile->summary.complete && !filter.from_ns) ended_ns_ = profile->summary.duration_ns;
     took_ = std::chrono::steady_clock::now() - begin;

@@ -22,10 +22,12 @@ public:
     Result<void> find();
     /// Of the program that the process has executed by now (exec), which has another file. The whole profile, or the
     /// last `window_ns` of its run (at the first call the whole, if the run's length is not known yet). `times` as in
-    /// SampleFilter. An Error as long as there is nothing to read.
-    Result<NamedProfile> read(std::optional<std::uint64_t> window_ns, bool times);
-    /// Whether there is more to read than at the last read().
-    bool has_grown();
+    /// SampleFilter. `event`: empty for the first one that was asked for and has samples. Where no thread woke that is
+    /// where all of them wait. An Error as long as there is nothing to read.
+    Result<NamedProfile> read(std::optional<std::uint64_t> window_ns, bool times, const std::string& event = {});
+    /// How large the file was at the last read(); whether it is larger, or another one, by now.
+    std::uint64_t size() const { return size_; }
+    bool has_grown(std::uint64_t since);
     bool running() const;
     pid_t pid() const { return pid_; }
     bool found() const { return profile_.has_value(); }
@@ -35,6 +37,8 @@ public:
 private:
     bool is_replaced() const;
     Result<void> look();
+    Result<NamedProfile> load(const SampleFilter& filter);
+    Result<NamedProfile> load_with_samples(SampleFilter filter);
 
     pid_t pid_;
     std::optional<OpenProfile> profile_;

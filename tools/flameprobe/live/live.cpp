@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string_view>
 
 #include "../attach/short_recording.hpp"
 #include "../commands.hpp"
@@ -37,38 +39,49 @@ PageAnswer plain(unsigned status, const std::string& text) {
 struct LivePage::State {
     explicit State(pid_t pid) : growing(pid) {}
 
+    /// All requests get the last data until the file has grown, and reading an event takes a tenth of one CPU. Before
+    /// there is any they get the reason: that is no failure, and browsers count what a page could not load among its
+    /// errors.
+    struct Shown {
+        std::string data, problem;
+        std::uint64_t size = 0;  // of the file
+        std::chrono::steady_clock::time_point next{};
+    };
+
     GrowingProfile growing;
-    // All requests get the last data until the file has grown, and reading takes a tenth of one CPU at most. Before
-    // there is any they get the reason: that is no failure, and browsers count what a page could not load among its
-    // errors.
-    std::string data, problem;
-    std::chrono::steady_clock::time_point next{};
-    std::optional<PageServer> server;  // last member: its thread uses the others
+    std::map<std::string, Shown> by_event;  // that a page has chosen; empty: the first one that has samples
+    std::optional<PageServer> server;       // last member: its thread uses the others
 
     PageAnswer answer(const std::string& path);
-    void read();
+    const Shown& read(const std::string& event);
 };
 
-void LivePage::State::read() {
+const LivePage::State::Shown& LivePage::State::read(const std::string& event) {
+    Shown& shown = by_event[event];
     const auto now = std::chrono::steady_clock::now();
-    if (now < next || (!data.empty() && !growing.has_grown() && growing.running() == (problem.empty()))) return;
-    auto profile = growing.read(std::nullopt, true);
+    const bool changed = growing.has_grown(shown.size) || growing.running() != shown.problem.empty();
+    if (now < shown.next || (!shown.data.empty() && !changed)) return shown;
+    auto profile = growing.read(std::nullopt, true, event);
     const bool running = growing.running();
     if (profile) {
         const auto made = live_page_data(*profile, {}, running);
-        if (made) data = *made;
-        problem = made ? "" : made.error().message;
+        if (made) shown.data = *made;
+        shown.problem = made ? "" : made.error().message;
     } else {
-        problem = growing.found() ? profile.error().message : "no samples yet";
+        shown.problem = growing.found() ? profile.error().message : "no samples yet";
     }
-    next = std::chrono::steady_clock::now() + growing.pause();
+    shown.size = growing.size();
+    shown.next = std::chrono::steady_clock::now() + growing.pause();
+    return shown;
 }
 
 PageAnswer LivePage::State::answer(const std::string& path) {
+    constexpr std::string_view of_first = "data", of_event = "data-";
     if (path.empty()) return {200, "text/html; charset=utf-8", live_page()};
-    if (path != "data") return plain(404, "Not found.");
-    read();
-    return {200, "application/json", data.empty() ? nlohmann::json({{"waiting", problem}}).dump() : data};
+    if (path != of_first && !path.starts_with(of_event)) return plain(404, "Not found.");
+    const Shown& shown = read(path == of_first ? "" : path.substr(of_event.size()));
+    return {200, "application/json",
+            shown.data.empty() ? nlohmann::json({{"waiting", shown.problem}}).dump() : shown.data};
 }
 
 LivePage::LivePage(std::unique_ptr<State> state) : state_(std::move(state)) {}

@@ -15,6 +15,7 @@
 #include "../commands.hpp"
 #include "base/clock.hpp"
 #include "growing_profile.hpp"
+#include "outside/counters.hpp"
 #include "process_list.hpp"
 #include "render/text.hpp"
 #include "screen.hpp"
@@ -60,6 +61,15 @@ std::string why_nothing(const GrowingProfile& growing, const Error& error, bool 
     if (!growing.running()) return "process " + number + " has ended without a sample";
     return "there is no sample of process " + number +
            " yet, since it uses little CPU time; flameprobe attach -e offcpu " + number + " shows where it waits";
+}
+
+/// Beside the event that is shown, where a deadlock's threads wait.
+Result<NamedProfile> read_all(GrowingProfile& growing, std::optional<std::uint64_t> window_ns) {
+    auto profile = growing.read(window_ns, false);
+    if (!profile || deadlocks(profile->summary.counters).empty() || counts_waiting(profile->run)) return profile;
+    if (auto waits = growing.read(window_ns, false, std::string(event_name::offcpu)))
+        profile->others.push_back(std::move(*waits));
+    return profile;
 }
 
 /// One profile, kept until the next is read.
@@ -111,7 +121,7 @@ public:
 
 private:
     void read() {
-        auto profile = growing_.read(windows[window_].ns, false);
+        auto profile = read_all(growing_, windows[window_].ns);
         options_.running = growing_.running();
         if (profile) {
             profile_ = std::move(*profile);
@@ -157,7 +167,7 @@ void let_it_run(const Recorder& recorder, GrowingProfile& growing) {
 int print_once(pid_t pid, const std::optional<Recorder>& recorder) {
     GrowingProfile growing(pid);
     if (recorder) let_it_run(*recorder, growing);
-    const auto profile = growing.read(std::nullopt, false);
+    const auto profile = read_all(growing, std::nullopt);
     if (!profile) return complain(1, why_nothing(growing, profile.error(), recorder.has_value()));
     TopOptions options{.columns = 200, .rows = 60, .window = "since the start", .running = growing.running()};
     for (const TopLine& line : top_view(*profile, options)) print_text(stdout, line.text + "\n");

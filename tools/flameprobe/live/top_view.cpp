@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
+#include <utility>
 
+#include "base/number.hpp"
 #include "export/totals.hpp"
 #include "outside/counters.hpp"
 #include "render/describe.hpp"
+#include "render/lock_table.hpp"
 #include "render/numbers.hpp"
 #include "render/run_facts.hpp"
 #include "render/short_name.hpp"
@@ -69,6 +73,29 @@ std::vector<Sum> scopes_of(const NamedProfile& profile, const Totals& totals, st
 
 constexpr std::size_t part_columns = 19;  // "14 min 16 s    72.8"
 
+constexpr std::string_view between_frames = " < ";
+
+/// Frames in lines of at most `room` columns; what does not fit into `most` lines is left out.
+std::vector<std::string> wrapped(const std::vector<std::string>& frames, std::size_t room, std::size_t most) {
+    std::vector<std::string> lines(1);
+    for (const std::string& frame : frames) {
+        const std::string next = (&frame == &frames.front() ? "" : std::string(between_frames)) + frame;
+        if (!lines.back().empty() && columns(lines.back()) + columns(next) > room) {
+            if (lines.size() == most) return lines.back() += " …", lines;
+            lines.emplace_back();
+        }
+        lines.back() += next;
+    }
+    return lines;
+}
+
+/// "name (tid) waits for ...": the tid, or 0.
+std::uint32_t tid_in(std::string_view sentence) {
+    const std::size_t end = sentence.find(") waits for the lock"), begin = sentence.substr(0, end).rfind('(');
+    if (end == sentence.npos || begin == sentence.npos) return 0;
+    return number_in<std::uint32_t>(sentence.substr(begin + 1, end - begin - 1)).value_or(0);
+}
+
 class View {
 public:
     View(const NamedProfile& profile, const TopOptions& options)
@@ -76,10 +103,12 @@ public:
 
     std::vector<TopLine> lines() {
         const RunInfo& run = profile_.run;
+        const std::string measured = measured_text(profile_, totals_.samples);
         add(LineKind::title, program_name(run) + " (pid " + std::to_string(run.pid) + ")  " + options_.window + "  " +
-                                 duration_text(totals_.samples) + " of CPU time, " +
-                                 samples_text(total_hits(profile_)) + (options_.running ? "" : "  ended"));
-        for (const std::string& deadlock : deadlocks(profile_.summary.counters)) add_deadlock(deadlock);
+                                 measured + (measured.empty() ? "" : ", ") + samples_text(total_hits(profile_)) +
+                                 (options_.running ? "" : "  ended"));
+        const auto stacks = deadlocked_stacks(profile_);
+        for (const std::string& deadlock : deadlocks(profile_.summary.counters)) add_deadlock(deadlock, stacks);
         const std::size_t part = std::max<std::size_t>(options_.rows / 6, 1);
         list("THREAD", threads_of(profile_, part));
         list("SCOPE", scopes_of(profile_, totals_, part));
@@ -91,13 +120,19 @@ private:
     void add(LineKind kind, const std::string& text) {
         if (lines_.size() < options_.rows) lines_.push_back({kind, fit(text, options_.columns)});
     }
-    /// A line for each of its threads.
-    void add_deadlock(std::string_view sentence) {
+    /// A line for each of its threads, and below it where that waits.
+    void add_deadlock(std::string_view sentence, const std::map<std::uint32_t, std::vector<std::string>>& stacks) {
         constexpr std::string_view between = ", ";
-        for (std::string begin; !sentence.empty(); begin = std::string(deadlock_begin.size(), ' ')) {
-            const std::size_t end = std::min(sentence.find(between), sentence.size());
-            add(LineKind::heading, begin + std::string(sentence.substr(0, end)));
-            sentence.remove_prefix(std::min(end + between.size(), sentence.size()));
+        constexpr std::size_t most_lines = 3;
+        const std::string indent(deadlock_begin.size(), ' ');
+        for (std::string begin; !sentence.empty(); begin = indent) {
+            const std::string_view of_thread = sentence.substr(0, sentence.find(between));
+            add(LineKind::heading, begin + std::string(of_thread));
+            if (const auto stack = stacks.find(tid_in(of_thread)); stack != stacks.end())
+                for (const std::string& line :
+                     wrapped(stack->second, options_.columns - std::min(options_.columns, indent.size()), most_lines))
+                    add(LineKind::text, indent + line);
+            sentence.remove_prefix(std::min(of_thread.size() + between.size(), sentence.size()));
         }
     }
     /// Time, and its share.
@@ -133,8 +168,10 @@ private:
         for (std::size_t at = options_.first; at < rows.size(); ++at) {
             const FunctionId id = rows[at].function;
             const std::string module = module_name(profile_, id);
-            add(LineKind::text, part(rows[at].self) + "  " + part(rows[at].total) + "  " +
-                                    in_room(clean_text(short_name(profile_, id)), module.empty() ? "" : "  " + module));
+            const std::string_view mark = profile_.functions[id].kind == FrameKind::held ? "_[w]" : "";  // as elsewhere
+            add(LineKind::text,
+                part(rows[at].self) + "  " + part(rows[at].total) + "  " +
+                    in_room(clean_text(short_name(profile_, id)).append(mark), module.empty() ? "" : "  " + module));
         }
     }
 

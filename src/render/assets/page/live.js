@@ -1,4 +1,5 @@
 // The page of a running program: it requests its data from its server, and again when there is more.
+import {offerEvents} from "./controls.js";
 import {readProfile} from "./data.js";
 import {Page} from "./page.js";
 import {element, find} from "./tools.js";
@@ -7,7 +8,8 @@ const REFRESH_MS = 2000;
 
 export class Live {
   constructor() {
-    Object.assign(this, {page: null, last: "", paused: false});
+    const chosen = new URLSearchParams(location.search).get("event");
+    Object.assign(this, {page: null, last: "", paused: false, source: chosen ? "data-" + encodeURIComponent(chosen) : "data"});
     const button = find("live");
     button.hidden = false;
     find("window").parentNode.hidden = false;
@@ -27,7 +29,7 @@ export class Live {
   // Reads the data again; returns whether there may be more later.
   async refresh() {
     try {
-      const response = await fetch("data"), text = await response.text();
+      const response = await fetch(this.source), text = await response.text();
       if (!response.ok) throw new Error(text.trim());
       const data = JSON.parse(text);
       if (data.waiting) return this.wait(data.waiting);
@@ -51,7 +53,9 @@ export class Live {
     this.page.change({time: steps > 0 && steps < bins ? `${bins - steps}-${bins}` : "", zoom: ""});
   }
   async show(data) {
-    const profile = await readProfile(data.profile, data.columns);
+    const profile = Object.assign(await readProfile(data.profile, data.columns), {event: data.event, events: data.events});
+    // Of the event that was asked for first there are samples now.
+    if (this.page && profile.event !== this.page.profile.event) return location.reload();
     document.title = document.querySelector("h1").textContent = data.title;
     find("subtitle").textContent = data.subtitle;
     const list = document.querySelector(".facts dl");
@@ -66,6 +70,7 @@ export class Live {
       return;
     }
     this.page = new Page(profile);
+    offerEvents(profile);
     find("loading").remove();
   }
 }
