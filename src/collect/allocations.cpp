@@ -7,6 +7,7 @@
 #include "base/clock.hpp"
 #include "base/hash.hpp"
 #include "capture/alloc/countdown.hpp"
+#include "collect/earlier_profile.hpp"
 
 namespace flameprobe {
 namespace {
@@ -30,8 +31,11 @@ std::vector<EventInfo> Allocations::events(const alloc::State& state) {
     std::vector<EventInfo> all = {{std::string(event_name::alloc), std::string(event_kind::bytes), 0, 0},
                                   {std::string(event_name::alloc_objects), std::string(event_kind::objects), 0, 0}};
     if (!state.tracks_frees) return all;
-    all.push_back({std::string(event_name::freed), std::string(event_kind::bytes), 0, 0});
-    all.push_back({std::string(event_name::freed_objects), std::string(event_kind::objects), 0, 0});
+    for (const auto& [bytes, objects] : {std::pair(event_name::kept, event_name::kept_objects),
+                                         std::pair(event_name::freed, event_name::freed_objects)}) {
+        all.push_back({std::string(bytes), std::string(event_kind::bytes), 0, 0});
+        all.push_back({std::string(objects), std::string(event_kind::objects), 0, 0});
+    }
     return all;
 }
 
@@ -52,6 +56,22 @@ void Allocations::resume() {
     if (counted_to.pid != state_.samples.pid) counted_to = {state_.samples.pid, {}};
     if (!state_.on.exchange(true, std::memory_order_relaxed)) counted_to.totals = alloc::read_totals(state_);
     running_ = true;
+}
+
+void Allocations::take_over(Allocations& before) {
+    EarlierProfile earlier(pipeline_, before.pipeline_);
+    const std::uint64_t now = monotonic_ns(), start_ns = now - pipeline_.since_start(now);
+    for (auto& [id, live] : before.live_) {
+        live.bytes.thread = earlier.thread(live.bytes.thread);
+        live.bytes.stack = earlier.stack(live.bytes.stack);
+        Sample sample = live.bytes;
+        sample.age_ns = start_ns - std::min(start_ns, sample.time_ns);
+        sample.time_ns = start_ns;
+        write(kept, sample, sample.weight);
+        write(kept_number, sample, live.number);
+    }
+    live_.merge(before.live_);
+    any_ = any_ || !live_.empty();
 }
 
 void Allocations::pause() {
@@ -94,7 +114,8 @@ void Allocations::take(const RawSample& raw, const handler::CellHead& cell) {
     const AllocationWeight weight = allocation_weight(raw.weight, state_.mean);
     Sample sample;
     sample.time_ns = raw.time_ns;
-    sample.thread = pipeline_.thread_of(raw.tid, true);
+    // Under the name that it has now: what is freed after a new one is taken off here.
+    sample.thread = pipeline_.threads().shown(pipeline_.thread_of(raw.tid, true));
     sample.stack = pipeline_.stack_of(raw, alloc::table()->code_begin, alloc::table()->code_end);
     sample.weight = rounded(weight.bytes * cell.stands_for);
     const std::uint64_t number = rounded(weight.number * cell.stands_for);
@@ -105,7 +126,7 @@ void Allocations::take(const RawSample& raw, const handler::CellHead& cell) {
     thinned_ = thinned_ || cell.stands_for > 1;
 }
 
-// Of an allocation in an earlier profile nothing is known.
+// Of an allocation while sampling was off nothing is known.
 void Allocations::take_free(std::uint64_t id, std::uint64_t freed_ns) {
     const auto found = live_.find(id);
     if (found == live_.end()) return;

@@ -26,11 +26,14 @@ AllocationWeight allocation_weight(std::uint64_t size, std::uint64_t mean);
 /// The collector thread only.
 class Allocations {
 public:
-    /// The profile's events, in this order from `first` on; frees only if they are tracked.
+    /// The profile's events, in this order from `first` on; all but the first two only if frees are tracked.
     static std::vector<EventInfo> events(const alloc::State& state);
 
     /// `pipeline` must outlive it.
     Allocations(Pipeline& pipeline, alloc::State& state, EventId first);
+
+    /// What is alive of an earlier profile of this process was there as this one began. To be called after resume().
+    void take_over(Allocations& before);
 
     /// Sampling begins or goes on; it pauses.
     void resume();
@@ -51,7 +54,7 @@ private:
         Sample bytes;
         std::uint64_t number = 0;
     };
-    enum Kind : EventId { allocated, allocations, freed, frees };
+    enum Kind : EventId { allocated, allocations, kept, kept_number, freed, frees };
 
     void take(const RawSample& raw, const handler::CellHead& cell);
     void take_free(std::uint64_t id, std::uint64_t freed_ns);

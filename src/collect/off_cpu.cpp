@@ -218,7 +218,7 @@ void OffCpu::settle_all() {
 
 void OffCpu::emit(const WaitRegistry::Span& span) {
     const bool worth = span.ns >= worth_a_thread_ns || span.stack != 0;
-    const ThreadId thread = pipeline_.thread_of(span.tid, worth);
+    const ThreadId thread = pipeline_.threads().shown(pipeline_.thread_of(span.tid, worth));
     const bool idle = span.kind == WaitRegistry::Kind::idle && !(span.held && span.held->is_deadlock());
     // Who attaches to a program that hangs asks for just these.
     emitted_ = emitted_ || !idle || is_watched_from_outside();

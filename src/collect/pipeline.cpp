@@ -251,8 +251,22 @@ ThreadId Pipeline::thread_of(std::uint32_t tid, bool create) {
 
 void Pipeline::event_sample(EventId event, Sample sample) {
     sample.time_ns -= std::min(sample.time_ns, start_ns_);
-    sample.thread = threads_.shown(sample.thread);
     sink_.event_sample(event, sample);
+}
+
+StackId Pipeline::same_stack(const Pipeline& before, StackId stack) {
+    return stacks_.same_stack(before.stacks_, stack, [&](std::uint32_t text) {
+        const std::string& wanted = before.scope_texts_.at(text);
+        const auto known = std::ranges::find(scope_texts_, wanted,
+                                             [](const auto& entry) -> const std::string& { return entry.second; });
+        return known != scope_texts_.end() ? known->first : add_scope_text(wanted);
+    });
+}
+
+std::uint32_t Pipeline::add_scope_text(const std::string& text) {
+    scope_texts_.emplace(strings_, text);
+    sink_.string(strings_, text);
+    return strings_++;
 }
 
 StackId Pipeline::blocked_stack(const BlockedThread& thread, bool& whole) {
@@ -276,7 +290,7 @@ void Pipeline::find_labels(StackCopy copy, StackBeyond* beyond) {
     if (!placed_.empty()) scopes_seen_.store(true, std::memory_order_relaxed);
     for (const auto& scope : placed_) {
         const auto [known, is_new] = text_of_label_.try_emplace(scope.label->id, strings_);
-        if (is_new) sink_.string(strings_++, scope.label->text);
+        if (is_new) add_scope_text(scope.label->text);
         labels_.push_back({scope.frame, known->second});
     }
 }
@@ -284,7 +298,7 @@ void Pipeline::find_labels(StackCopy copy, StackBeyond* beyond) {
 std::size_t Pipeline::memory() const {
     constexpr std::size_t node = 48;  // of a hash table with small entries, its bucket included
     return stacks_.memory() + unwinder_->statistics().memory + continuations_.memory() + scopes_.memory() +
-           threads_.memory() + ledger_.memory() + text_of_label_.size() * node + call_stacks_.memory() +
+           threads_.memory() + ledger_.memory() + text_of_label_.size() * 3 * node + call_stacks_.memory() +
            blocked_copy_.capacity();
 }
 

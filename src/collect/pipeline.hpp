@@ -51,7 +51,7 @@ public:
     void tell_samples(TellSample tell) { tell_sample_ = std::move(tell); }
     /// A thread without samples gets an id if `create`; else it is threads().unknown().
     ThreadId thread_of(std::uint32_t tid, bool create);
-    /// Sample::time_ns is CLOCK_MONOTONIC's.
+    /// Sample::time_ns is CLOCK_MONOTONIC's, its thread what threads().shown() gave.
     void event_sample(EventId event, Sample sample);
     /// EventSample::event 1 is the profile's event `first`, 2 the next, and so on.
     void more_events(EventId first, std::vector<std::string> names);
@@ -71,6 +71,9 @@ public:
     void name_what_is_gone() { stacks_.name_what_is_gone(strings_); }
     void death(const Death& death) { sink_.death(death); }
     void count(const WorkCount& count) { sink_.count(count); }
+
+    /// An earlier profile's stack, in this one.
+    StackId same_stack(const Pipeline& before, StackId stack);
 
     ProfileStacks& stacks() { return stacks_; }
     Summary& summary() { return summary_; }
@@ -107,6 +110,7 @@ private:
     void deep_sample(const TimeSample& raw, Sample sample);
     void decided(const DeepSample& deep, bool whole);
     void write(Sample sample, bool whole, ThreadId shown);
+    std::uint32_t add_scope_text(const std::string& text);
     bool memory_continues();
     bool in_no_mapping() const;
 
@@ -124,7 +128,8 @@ private:
     std::vector<PlacedScope> placed_;
     std::vector<StackLabel> labels_;
     std::unordered_map<std::uint32_t, std::uint32_t> text_of_label_;
-    std::uint32_t strings_ = 0;  // in the profile
+    std::unordered_map<std::uint32_t, std::string> scope_texts_;  // by the string's number
+    std::uint32_t strings_ = 0;                                   // in the profile
     Continuations continuations_;
     CallStacks call_stacks_;
     std::vector<std::byte> blocked_copy_;

@@ -69,6 +69,32 @@ StackId ProfileStacks::stack_above(StackId parent, StackId stack) {
     return parent;
 }
 
+StackId ProfileStacks::same_stack(const ProfileStacks& before, StackId stack,
+                                  const std::function<std::uint32_t(std::uint32_t)>& text) {
+    std::vector<Location> path;
+    for (; stack != 0; stack = before.table_.node(stack).parent)
+        path.push_back(before.table_.at(before.table_.node(stack).location));
+    StackId here = 0;
+    for (auto location = path.rbegin(); location != path.rend(); ++location) {
+        if (location->mapping == scope_mapping)
+            location->address = text(static_cast<std::uint32_t>(location->address));
+        else if (location->mapping > scope_mapping)
+            location->mapping = same_mapping(before, *location);
+        here = child(here, *location);
+    }
+    return here;
+}
+
+MappingId ProfileStacks::same_mapping(const ProfileStacks& before, const Location& location) {
+    const CodeRegion *const was = before.code_map_.find(location.address), *const is = code_map_.find(location.address);
+    if (was == nullptr || is == nullptr) return unknown_mapping;
+    const auto known = before.mapping_of_region_.find(was->id);
+    const bool was_meant = known != before.mapping_of_region_.end() && known->second == location.mapping;
+    const bool same = was->kind == is->kind && was->path == is->path && was->inode == is->inode &&
+                      (is->kind != RegionKind::file || was->start - was->file_offset == is->start - is->file_offset);
+    return was_meant && same ? mapping_of(is->id, location.address) : unknown_mapping;
+}
+
 Location ProfileStacks::named(MappingId note) { return {note, named_note}; }
 
 MappingId ProfileStacks::note_of(const std::string& text) {

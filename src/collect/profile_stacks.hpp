@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -57,6 +58,11 @@ public:
     /// "leaf < caller < ... < root", by names as symbol tables have them, for the log: it takes a while.
     std::string text_of(StackId stack) const;
 
+    /// A stack of an earlier profile. `text`: the number here of a scope's text there. Code that does not lie where it
+    /// lay has no name.
+    StackId same_stack(const ProfileStacks& before, StackId stack,
+                       const std::function<std::uint32_t(std::uint32_t)>& text);
+
     MappingId note_of(const std::string& text);
     /// The note that names the system call which the leaf of these frames made.
     MappingId call_of(std::span<const CodeFrame> frames);
@@ -75,6 +81,7 @@ private:
     StackId push(StackId parent, const Location& location);
     StackId child(StackId parent, const Location& location);
     MappingId mapping_of(std::uint32_t region, std::uint64_t address);
+    MappingId same_mapping(const ProfileStacks& before, const Location& location);
     std::vector<std::vector<CodeName>> names_in(MappingId id, bool made_at_run_time,
                                                 const std::vector<std::uint64_t>& addresses) const;
 

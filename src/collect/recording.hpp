@@ -66,6 +66,10 @@ public:
     void sample_events(const std::vector<EventInfo>& events);
     /// To be called before the first resume(), after sample_events(): the host's allocations too.
     void sample_allocations(alloc::State& state);
+    /// What was alive at the end of the profile before is alive as this one begins. To be called after resume_from().
+    void take_over(Recording& before) {
+        if (allocations_ && before.allocations_) allocations_->take_over(*before.allocations_);
+    }
     /// To be called before each drain of the engine, and after it.
     void gather_allocations() {
         if (allocations_) allocations_->gather();

@@ -130,6 +130,22 @@ ThreadId ThreadRegistry::entry_of_name(ThreadId id, std::string_view name) {
     return known->second;
 }
 
+/// Whether the thread with that number, or that later name, has not ended.
+bool ThreadRegistry::lives(ThreadId thread) const {
+    const auto living = living_.find(threads_[thread].thread.tid);
+    if (living == living_.end() || living->second.id == none) return false;
+    const auto later = later_names_.find({living->second.id, threads_[thread].thread.name});
+    return living->second.id == thread || (later != later_names_.end() && later->second == thread);
+}
+
+ThreadId ThreadRegistry::same_thread(const ThreadRegistry& before, ThreadId thread) {
+    const auto& [tid, name] = before.threads_[thread].thread;
+    if (before.lives(thread) && living_.contains(tid)) return entry_of_name(find(tid), name);
+    const ThreadId id = add(tid, name);
+    threads_[id].is_name_only = true;
+    return id;
+}
+
 void ThreadRegistry::ended(std::uint32_t tid, std::uint64_t time_ns) {
     const auto known = living_.find(tid);
     if (known == living_.end()) return;

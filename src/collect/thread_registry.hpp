@@ -61,6 +61,8 @@ public:
     std::string name_of(std::uint32_t tid) const;
     /// Under which number the profile has what the thread does now: the thread itself, with the name that it has now.
     ThreadId shown(ThreadId thread) const { return threads_[thread].shown; }
+    /// An earlier profile's thread, under the name that it had there: one that lives still, else an entry of its own.
+    ThreadId same_thread(const ThreadRegistry& before, ThreadId thread);
     /// A sample stands for `weight`.
     void count(ThreadId thread, std::uint64_t weight) {
         threads_[thread].sampled += weight;
@@ -127,6 +129,7 @@ private:
 
     ThreadId add(std::uint32_t tid, std::string_view name);
     ThreadId entry_of_name(ThreadId id, std::string_view name);
+    bool lives(ThreadId thread) const;
     Living& living_of(std::uint32_t tid);
     void forget_old_ends();
     std::string name_of(std::uint32_t tid, const Living& living) const;

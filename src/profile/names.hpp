@@ -17,6 +17,8 @@ inline constexpr std::string_view alloc = "alloc", alloc_objects = "alloc-object
 /// What was freed of it, by the allocations' stacks. Readers make of both what was alive when it was most, and at the
 /// end.
 inline constexpr std::string_view freed = "freed", freed_objects = "freed-objects";
+/// What was alive already as the profile began, after an earlier one of the same process.
+inline constexpr std::string_view kept = "kept", kept_objects = "kept-objects";
 inline constexpr std::string_view heap = "heap", heap_objects = "heap-objects";
 inline constexpr std::string_view heap_end = "heap-end", heap_end_objects = "heap-end-objects";
 }  // namespace event_name

@@ -168,10 +168,12 @@ Result<void> ProfileSeries::next(const Engine& engine, const Drain& drain, const
     if (recording_->has_file() && pushes) publish_window(recording_->path());
     const bool draws = recording_->has_file() && !pushes && recording_->has_samples();
     const DrawingOrder order{recording_->path(), recording_->stem(), true};
-    const auto counted_to = recording_->counted_to();
+    std::unique_ptr<Recording> finished = std::move(recording_);
     ++paths_.dump;
     if (auto begun = begin(engine, monotonic_ns()); !begun) return begun;
-    if (auto resumed = recording_->resume_from(counted_to); !resumed) return resumed;
+    if (auto resumed = recording_->resume_from(finished->counted_to()); !resumed) return resumed;
+    recording_->take_over(*finished);
+    finished.reset();
     if (draws) draw_and_tell(order, go_on);
     return {};
 }

@@ -9,7 +9,7 @@ constexpr EventId none = ~EventId{0};
 
 /// Parts of others.
 bool is_hidden(std::string_view name) {
-    return name == event_name::idle || name == event_name::freed || name == event_name::freed_objects;
+    return name == event_name::idle || name.starts_with(event_name::freed) || name.starts_with(event_name::kept);
 }
 
 std::vector<std::string> split(const std::string& list) {
@@ -87,8 +87,9 @@ EventChoice::HeapPart EventChoice::heap_part(EventId event) const {
     if (event >= events_.size()) return {};
     const std::string& name = events_[event].name;
     const bool numbers = chosen().ends_with("objects"), freed = name.starts_with(event_name::freed);
-    const bool bytes = name == event_name::alloc || name == event_name::freed;
-    const bool objects = name == event_name::alloc_objects || name == event_name::freed_objects;
+    const bool bytes = name == event_name::alloc || name == event_name::kept || name == event_name::freed;
+    const bool objects =
+        name == event_name::alloc_objects || name == event_name::kept_objects || name == event_name::freed_objects;
     return {bytes, numbers ? objects : bytes, freed};
 }
 

@@ -1,18 +1,22 @@
 #include "symbolize/live_heap.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 
 #include "profile/model.hpp"
 
 namespace flameprobe {
 
-constexpr std::uint64_t not_known = ~std::uint64_t{0};
+constexpr std::int64_t not_known = std::numeric_limits<std::int64_t>::max();
+
+// Files may be hostile: a time after the start, or before it, of less than 146 years.
+constexpr std::int64_t signed_ns(std::uint64_t ns) { return static_cast<std::int64_t>(ns & ~std::uint64_t{0} >> 2); }
 
 void LiveHeap::change(Change change, std::uint64_t time_ns, std::uint64_t key, std::uint64_t bytes,
                       std::uint64_t weight, std::uint64_t hits, std::uint64_t age_ns) {
     const bool known = change == Change::grew || age_ns != 0;
-    const std::uint64_t allocated_ns = known ? time_ns - std::min(time_ns, age_ns) : not_known;
+    const std::int64_t allocated_ns = known ? signed_ns(time_ns) - signed_ns(age_ns) : not_known;
     entries_.push_back({time_ns, allocated_ns, key, bytes, weight, hits, change});
 }
 
@@ -65,7 +69,7 @@ bool LiveHeap::date(std::size_t end, std::unordered_map<std::uint64_t, Live>& al
         Live& live = alive.at(key);
         double left = 0, sum = 0;
         while (at < of_alive.size() && of_alive[at]->key == key) {
-            const std::uint64_t time = of_alive[at]->allocated_ns;
+            const std::int64_t time = of_alive[at]->allocated_ns;
             const double before = left;
             for (; at < of_alive.size() && of_alive[at]->key == key && of_alive[at]->allocated_ns == time; ++at)
                 left += (of_alive[at]->change == Change::grew ? 1 : -1) * static_cast<double>(of_alive[at]->weight);
@@ -74,7 +78,7 @@ bool LiveHeap::date(std::size_t end, std::unordered_map<std::uint64_t, Live>& al
             if (before <= 0 && left > 0) live.first_allocated_ns = time;
         }
         const double mean = left > 0 ? sum / left : 0;
-        live.allocated_ns = std::max(static_cast<std::uint64_t>(std::max(mean, 0.0)), live.first_allocated_ns);
+        live.allocated_ns = std::max(static_cast<std::int64_t>(mean), live.first_allocated_ns);
     }
     return true;
 }

@@ -13,11 +13,12 @@ public:
     enum class Change : std::uint8_t { grew, shrank };
     struct Live {
         std::uint64_t weight = 0, hits = 0;
-        std::uint64_t allocated_ns = 0, first_allocated_ns = 0;  // in the mean; of the oldest. At the end only
+        /// In the mean; of the oldest. At the end only. Negative: before the profile began.
+        std::int64_t allocated_ns = 0, first_allocated_ns = 0;
     };
 
     /// `key`: of the thread and stack. `bytes` say when most was alive; `weight` is what is asked for.
-    /// `age_ns`: of what shrank; 0: not known.
+    /// `age_ns`: of what shrank, and 0 is not known; or of what was there before.
     void change(Change change, std::uint64_t time_ns, std::uint64_t key, std::uint64_t bytes, std::uint64_t weight,
                 std::uint64_t hits, std::uint64_t age_ns = 0);
 
@@ -34,7 +35,9 @@ public:
 
 private:
     struct Entry {
-        std::uint64_t time_ns, allocated_ns, key, bytes, weight, hits;
+        std::uint64_t time_ns;
+        std::int64_t allocated_ns;
+        std::uint64_t key, bytes, weight, hits;
         Change change;
     };
     std::size_t up_to(std::optional<std::uint64_t> to_ns);

@@ -149,7 +149,10 @@ std::vector<RawCount> RawProfile::all_counts() const {
         all.push_back({static_cast<ThreadId>(key >> 32), static_cast<StackId>(key), weight, hits, age});
     };
     const std::uint64_t end = filter_.to_ns.value_or(std::max(last_sample_ns, last_summary.duration_ns));
-    const auto age = [end](std::uint64_t since) { return end - std::min(since, end); };
+    const auto age = [end](std::int64_t since) {
+        return since < 0 ? add_saturated(end, 0 - static_cast<std::uint64_t>(since))
+                         : end - std::min(static_cast<std::uint64_t>(since), end);
+    };
     if (events.is_heap()) {
         const auto alive =
             events.is_peak() ? heap_.at_peak(filter_.from_ns, filter_.to_ns) : heap_.at_end(filter_.to_ns);

@@ -105,6 +105,37 @@ SITE void* turn_site(void* before) {
 SITE void old_site(void) {
     for (size_t i = 0; i < 4000; ++i) keep(malloc(5000));
 }
+SITE void passing_site(void** held, size_t calls) {
+    for (size_t i = 0; i < calls; ++i) held[i] = keep(malloc(5000));
+}
+SITE void slow_leak_site(void) {
+    for (size_t i = 0; i < 100; ++i) keep(malloc(5000));
+}
+static void* brief_worker(void* unused) {
+    prctl(PR_SET_NAME, "brief");
+    FLAMEPROBE_SCOPE("brief scope");
+    keep_site();
+    return unused;
+}
+static volatile sig_atomic_t told;
+static void on_told(int number) { told = number; }
+// For ever: what leaks goes on leaking, and what passes is freed after SIGUSR1, under another name of the thread.
+static void serve(void) {
+    enum { blocks = 8000 };
+    static void* held[blocks];
+    signal(SIGUSR1, on_told);
+    pthread_t thread;
+    pthread_create(&thread, NULL, brief_worker, NULL);
+    pthread_join(thread, NULL);
+    prctl(PR_SET_NAME, "first name");
+    passing_site(held, blocks);
+    usleep(100000);
+    prctl(PR_SET_NAME, "second name");
+    for (;; usleep(10000)) {
+        slow_leak_site();
+        for (size_t i = 0; told != 0 && i < blocks; ++i) free(held[i]), held[i] = NULL;
+    }
+}
 SITE void peak_site(void) {
     static void* held[20000];
     for (size_t i = 0; i < 20000; ++i) held[i] = keep(malloc(10000));
@@ -236,6 +267,8 @@ static void part(const char* name) {
     } else if (strcmp(name, "keep") == 0) {
         keep_site();
         say("keep_site", 10000UL * 5000, 10000);
+    } else if (strcmp(name, "serve") == 0) {
+        serve();
     } else if (strcmp(name, "early") == 0) {
         say("early_site", 5000UL * 10000, 5000);
     }

@@ -33,6 +33,27 @@ SITE void aligned_new_site(int calls) {
 SITE void nothrow_site(int calls) {
     for (int i = 0; i < calls; ++i) operator delete(keep(operator new(4000, std::nothrow)), std::nothrow);
 }
+// All that the standard has, each made by one form and removed by one that goes with it.
+SITE void forms_site(int calls) {
+    using Alignment = std::align_val_t;
+    constexpr std::size_t size = 4096;
+    constexpr Alignment wide{128};
+    const auto& quiet = std::nothrow;
+    for (int i = 0; i < calls; ++i) {
+        operator delete(keep(operator new(size)));
+        operator delete(keep(operator new(size)), size);
+        operator delete(keep(operator new(size, quiet)), quiet);
+        operator delete(keep(operator new(size, wide)), wide);
+        operator delete(keep(operator new(size, wide)), size, wide);
+        operator delete(keep(operator new(size, wide, quiet)), wide, quiet);
+        operator delete[](keep(operator new[](size)));
+        operator delete[](keep(operator new[](size)), size);
+        operator delete[](keep(operator new[](size, quiet)), quiet);
+        operator delete[](keep(operator new[](size, wide)), wide);
+        operator delete[](keep(operator new[](size, wide)), size, wide);
+        operator delete[](keep(operator new[](size, wide, quiet)), wide, quiet);
+    }
+}
 SITE void huge_site() {
     for (int i = 0; i < 100; ++i) {
         try {
@@ -50,8 +71,12 @@ int main(int argc, char**) {
     array_site(calls);
     aligned_new_site(calls);
     nothrow_site(calls);
+    forms_site(calls);
     if (argc == 1) huge_site();
     ::usleep(100'000);
-    std::printf("new_site %d %d\narray_site %d %d\naligned_new_site %d %d\nnothrow_site %d %d\nhuge_site 0 0\n",
-                calls * 5000, calls, calls * 7000, calls, calls * 6400, calls, calls * 4000, calls);
+    std::printf(
+        "new_site %d %d\narray_site %d %d\naligned_new_site %d %d\nnothrow_site %d %d\n"
+        "forms_site %d %d\nhuge_site 0 0\n",
+        calls * 5000, calls, calls * 7000, calls, calls * 6400, calls, calls * 4000, calls, calls * 12 * 4096,
+        calls * 12);
 }

@@ -7,13 +7,14 @@ import json
 import math
 import os
 import re
+import signal
 import subprocess
 import unittest
 import zlib
 from pathlib import Path
 
 import pprof_rules
-from harness import BUILD, COMMAND, LIBRARY, ROOT, Case, clean_environment, host, named, ordinary_user, profiled, read_folded, render, run, sized
+from harness import BUILD, COMMAND, LIBRARY, ROOT, Case, clean_environment, host, named, ordinary_user, profiled, read_folded, render, run, sized, started, wait_until
 
 ALLOC = BUILD / "preload" / "alloc" / "libflameprobe-alloc.so"
 MEAN = 512 * 1024
@@ -100,6 +101,10 @@ class Allocations(Case):
             # libc's own: buffers, locale.
             self.assertGreaterEqual(counters[name], known)
             self.assertLess(counters[name] - known, (200_000, 500)[index])
+        own = read_folded(render("--event", "alloc", "--own-code", "--format", "folded", "-o", "-", ran.result().path("fprobe")).stdout)
+        self.assertEqual(sum(count for _, count in own), sum(count for _, count in self.estimates(ran)))
+        self.assertFalse([frames for frames, _ in own if any("libc_start" in frame for frame in frames)], own)
+        self.check_sites(own, sites, self.slack(ran, sites))
         objects = self.estimates(ran, "alloc-objects")
         self.assertAlmostEqual(sum(count for frames, count in objects if named(frames, "large_site")), 100, delta=40)
 
@@ -145,6 +150,39 @@ class Allocations(Case):
                     self.assertEqual("[truncated]" in frames, not whole, frames)
                     self.assertEqual(named(frames, "deep_worker"), whole, frames)
 
+    def test_what_dlsym_allocates_itself(self):
+        """While the next malloc is looked up, which needs memory before it is known."""
+        self.need("cc")
+        source, library = self.directory / "dlsym.c", self.directory / "libdlsym.so"
+        source.write_text('''#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+void* dlsym(void* handle, const char* name) {
+    static void* (*next)(void*, const char*);
+    static int calls;
+    if (next == NULL) next = (void* (*)(void*, const char*))dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
+    char *const cleared = calloc(3, 1000), *const grown = realloc(malloc(100), 5000);
+    void* aligned = NULL;
+    if (cleared == NULL || grown == NULL || posix_memalign(&aligned, 256, 500) != 0 || (size_t)aligned % 256 != 0) abort();
+    for (int i = 0; i < 3000; ++i) if (cleared[i] != 0) abort();
+    memset(grown, 1, 5000);
+    free(cleared);
+    free(grown);
+    if (++calls > 3) free(aligned);
+    return next(handle, name);
+}
+''')
+        built = subprocess.run(["cc", "-O1", "-fno-builtin", "-fPIC", "-shared", "-o", library, source], env=clean_environment(),
+                               capture_output=True, text=True, timeout=120)
+        self.assertEqual(built.returncode, 0, built.stderr)
+        for event in ("alloc", "heap"):
+            with self.subTest(event=event):
+                ran = run([host("allocations"), "map"], self.fresh_directory(event),
+                          allocating(library, EVENT=event, FORMAT="none") | {"HOST_EARLY": "1"})
+                self.assertEqual(ran.returncode, 0, ran.stderr)
+                self.check_sites(self.estimates(ran, "alloc"), expected(ran.stdout))
+
     def test_forked_children(self):
         self.check("fork")
 
@@ -163,6 +201,17 @@ class Allocations(Case):
 
     def test_cpp(self):
         self.check(program="allocations_cpp")
+
+    def test_cpp_frees_by_each_form(self):
+        for name, library in {"glibc": None, **OTHERS}.items():
+            if library is not None and not library.exists():
+                continue
+            with self.subTest(allocator=name):
+                ran = run([host("allocations_cpp"), *(["small"] if name == "mimalloc" else [])], self.fresh_directory(name),
+                          allocating(*([library] if library else []), EVENT="heap", FORMAT="none"))
+                self.assertEqual(ran.returncode, 0, ran.stderr)
+                left = self.estimates(ran, "heap-end")
+                self.assertFalse([frames for frames, _ in left if any(named(frames, site) for site in expected(ran.stdout))], left)
 
     def test_other_allocators(self):
         for name, library in OTHERS.items():
@@ -366,6 +415,41 @@ class Allocations(Case):
                              self.directory).returncode, 0, "less is no failure")
         first = render("--diff", "--event", "heap-end", self.nothing_kept(), profiles[1], "--top", "50")
         self.assertIn("leak_site", first.stdout, first.stderr)
+
+    def test_growth_between_two_dumps_of_one_process(self):
+        """A dump has all that is alive, so two of them show what grew, also of threads that have ended or have another name."""
+        part = lambda number: self.directory / f"part.{number}.fprobe"
+        with started([host("allocations"), "keep", "serve"], self.directory,
+                     allocating(EVENT="heap", FORMAT="none", OUT="part.%n", DUMP_EVERY="1s")) as child:
+            wait_until(part(3).exists, 60, "two dumps")
+            child.send_signal(signal.SIGUSR1)
+            last = max(number for number in range(3, 100) if part(number).exists()) + 1
+            wait_until(part(last + 1).exists, 60, "two more dumps")
+        before, after = part(2), part(last)
+        stacks = {path: read_folded(render("--event", "heap-end", "--format", "folded", "-o", "-", path).stdout) for path in (before, after)}
+        known = {"keep_site": (2 * 10000 * 5000, 20000), "passing_site": (8000 * 5000, 8000)}
+        self.check_sites(stacks[before], known)
+        self.check_sites(stacks[after], {"keep_site": known["keep_site"]})
+        for path, found in stacks.items():
+            self.assertEqual({frames[0] for frames, _ in found if named(frames, "passing_site")}, {"first name"} if path == before else set(), found)
+            brief = sum(count for frames, count in found if frames[0] == "brief" and "[brief scope]" in frames and named(frames, "keep_site"))
+            self.assertAlmostEqual(brief, 10000 * 5000, delta=5 * standard_error(10000 * 5000, 10000))
+            self.assertFalse([frames for frames, _ in found if "[unknown]" in frames or any(frame.startswith("0x") for frame in frames)], found)
+        leaked = [sum(count for frames, count in stacks[path] if named(frames, "slow_leak_site")) for path in (before, after)]
+        self.assertGreater(leaked[1], leaked[0])
+        rows = {line.split()[-1]: line for line in render("--diff", "--event", "heap-end", before, after, "--top", "50").stdout.splitlines()[2:]}
+        self.assertRegex(rows["slow_leak_site"], r"\+[\d.]+ MiB +slow_leak_site")
+        self.assertRegex(rows["passing_site"], r"-[\d.]+ MiB +(gone +)?passing_site")
+        self.assertNotIn("noise", rows["passing_site"] + rows["slow_leak_site"])
+        # The same sampled allocations on both sides.
+        self.assertEqual(*[sum(count for frames, count in found if named(frames, "keep_site")) for found in stacks.values()])
+        told = json.loads(render("--event", "heap-end", "--format", "json", "-o", "-", after).stdout)
+        ages = {each["name"]: each["mean_age_ns"] for each in told["functions"]}
+        self.assertGreater(ages["keep_site"], told["run"]["duration_ns"])
+        self.assertLess(ages["slow_leak_site"], ages["keep_site"])
+        allocated = render("--event", "alloc", "--format", "folded", "-o", "-", after).stdout
+        self.assertIn("slow_leak_site", allocated)
+        self.assertNotIn("keep_site", allocated)
 
     def nothing_kept(self):
         ran = run([host("allocations"), "c"], self.fresh_directory("nothing"), allocating(EVENT="heap", FORMAT="none"))

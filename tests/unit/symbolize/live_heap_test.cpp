@@ -55,11 +55,11 @@ TEST_CASE("the number of allocations is that at the peak of the bytes") {
 TEST_CASE("what is alive at the end was allocated when it was, whichever of its stack was freed") {
     LiveHeap heap;
     const auto allocated = [&heap](std::optional<std::uint64_t> to) {
-        std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> times;
+        std::map<std::uint64_t, std::pair<std::int64_t, std::int64_t>> times;
         for (const auto& [key, live] : heap.at_end(to)) times[key] = {live.allocated_ns, live.first_allocated_ns};
         return times;
     };
-    using Times = std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>>;
+    using Times = std::map<std::uint64_t, std::pair<std::int64_t, std::int64_t>>;
     change(heap, grew, 100, 1, 10);
     change(heap, grew, 200, 1, 10);
     change(heap, grew, 300, 1, 30);
@@ -74,6 +74,22 @@ TEST_CASE("what is alive at the end was allocated when it was, whichever of its 
     change(heap, grew, 500, 2, 5);
     allocated({});
     CHECK_FALSE(heap.knows_ages());  // as in earlier versions' profiles
+}
+
+TEST_CASE("what was alive as the profile began is older than that") {
+    LiveHeap heap;
+    heap.change(grew, 0, 1, 40, 40, 1, 1000);
+    heap.change(grew, 0, 1, 60, 60, 1, 500);
+    change(heap, grew, 100, 2, 7);
+    CHECK(live_weights(heap.at_peak({}, {})) == LiveWeights{{1, 100}, {2, 7}});
+    CHECK(heap.at_end({}).at(1).allocated_ns == -700);
+    CHECK(heap.at_end({}).at(1).first_allocated_ns == -1000);
+    heap.change(shrank, 150, 1, 40, 40, 1, 1150);
+    const auto alive = heap.at_end({});
+    CHECK(live_weights(alive) == LiveWeights{{1, 60}, {2, 7}});
+    CHECK(alive.at(1).allocated_ns == -500);
+    CHECK(alive.at(1).first_allocated_ns == -500);
+    CHECK(alive.at(2).allocated_ns == 100);
 }
 
 TEST_CASE("in a compacted profile what was freed is as old as it was in the mean") {
