@@ -160,12 +160,14 @@ void Uploader::finish(const WindowGroup& group, const Answer* refusal) {
             "/reject): " + describe(*refusal));
     }
     for (const Window& window : group.windows) {
-        if (refusal == nullptr) {
+        if (refusal != nullptr) refused_[window.name] = std::to_string(refusal->status) + "\n" + refusal->text + "\n";
+        if (!loader_.is_done(window.name, group.event)) continue;
+        if (const auto answer = refused_.extract(window.name)) {
+            say_if_failed(spool_.reject(window.name, answer.mapped()));
+            ++counts_.refused;
+        } else {
             say_if_failed(spool_.remove(window.name));
             ++counts_.sent;
-        } else {
-            say_if_failed(spool_.reject(window.name, std::to_string(refusal->status) + "\n" + refusal->text + "\n"));
-            ++counts_.refused;
         }
     }
 }

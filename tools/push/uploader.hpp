@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <random>
 #include <set>
 #include <string>
@@ -63,8 +64,9 @@ private:
     Counts counts_, told_;
     Answer last_;
     unsigned tries_ = 0;
-    std::vector<Window> in_hand_;      // loaded in this round
-    std::set<std::string> postponed_;  // names of windows
+    std::vector<Window> in_hand_;                 // loaded in this round
+    std::set<std::string> postponed_;             // names of windows
+    std::map<std::string, std::string> refused_;  // the answer, by the name of a window that is not done
     std::mt19937_64 random_{std::random_device{}()};
 };
 

@@ -18,6 +18,11 @@ std::string key_of(const RunInfo& run, const Labels& labels) {
     return key;
 }
 
+/// Numbers of allocations, and what is alive at a window's end, are left out: bytes and the peak are sent.
+bool is_beside_another(const std::string& event) {
+    return is_number_of_allocations(event) || event.starts_with(event_name::heap_end);
+}
+
 /// A pod's host name is its own.
 bool is_kubernetes(const RunInfo& run) {
     return std::any_of(run.facts.begin(), run.facts.end(), [](const RunFact& fact) {
@@ -68,7 +73,8 @@ Labels WindowLoader::labels_of(const NamedProfile& profile) const {
     return {all.begin(), all.end()};
 }
 
-Result<NamedProfile> WindowLoader::load_one(const SpoolDirectory& spool, const std::string& name) {
+Result<NamedProfile> WindowLoader::load_one(const SpoolDirectory& spool, const std::string& name,
+                                            const std::string& event) {
     auto file = spool.open_window(name);
     if (!file) return file.error();
     ByteSource source(std::move(*file), name);
@@ -76,7 +82,18 @@ Result<NamedProfile> WindowLoader::load_one(const SpoolDirectory& spool, const s
     options.map_files = true;
     options.paths_by_place = true;
     options.root_of = [this](const RunInfo& run) { return roots_.find(run.place, run.start_unix_ns); };
-    return load_profile(source, {}, options, &cache_);
+    SampleFilter filter;
+    filter.event = event;
+    return load_profile(source, filter, options, &cache_);
+}
+
+bool WindowLoader::is_done(const std::string& window, const std::string& event) {
+    const auto left = left_.find(window);
+    if (left == left_.end()) return true;
+    left->second.erase(event);
+    if (!left->second.empty()) return false;
+    left_.erase(left);
+    return true;
 }
 
 std::vector<WindowGroup> WindowLoader::load(const SpoolDirectory& spool, const std::vector<Window>& windows,
@@ -88,15 +105,25 @@ std::vector<WindowGroup> WindowLoader::load(const SpoolDirectory& spool, const s
     }
     std::map<std::string, WindowMerge> gathered;
     for (const Window& window : windows) {
-        auto profile = load_one(spool, window.name);
+        auto profile = load_one(spool, window.name, {});
         if (!profile || !profile->has_run) {
             bad.push_back({window.name, profile ? "it has no run" : profile.error().message});
             continue;
         }
-        Labels labels = profile->counts.empty() ? Labels{} : labels_of(*profile);
-        WindowMerge& merge = gathered[key_of(profile->run, labels)];
-        merge.group.labels = std::move(labels);
-        merge.add(window, std::move(*profile));
+        std::vector<std::string> events = profile->shown_events;
+        const std::string loaded = events.front();
+        if (!std::ranges::all_of(events, is_beside_another)) std::erase_if(events, is_beside_another);
+        const auto left = left_.try_emplace(window.name, events.begin(), events.end()).first->second;
+        for (const std::string& event : events) {
+            if (!left.contains(event)) continue;
+            if (event != loaded) profile = load_one(spool, window.name, event);
+            if (!profile) break;  // it has gone: all of it comes again, or nothing
+            Labels labels = profile->counts.empty() ? Labels{} : labels_of(*profile);
+            WindowMerge& merge = gathered[key_of(profile->run, labels)];
+            merge.group.labels = std::move(labels);
+            merge.group.event = event;
+            merge.add(window, std::move(*profile));
+        }
     }
     std::vector<WindowGroup> groups;
     for (auto& [key, merge] : gathered) {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,7 @@ namespace flameprobe::push {
 
 struct WindowGroup {
     std::vector<Window> windows;
+    std::string event;
     Labels labels;
     NamedProfile profile;
 };
@@ -31,18 +34,22 @@ class WindowLoader {
 public:
     explicit WindowLoader(const Settings& settings) : settings_(settings) {}
 
-    /// Merges windows of the same service, labels, event and quarter of a minute into one profile. A single window
-    /// stays as it is. Windows without samples form a group without a service. `bad` gets files that are no profiles.
+    /// Merges windows of the same service, labels and quarter of a minute into one profile for each event that is not
+    /// done. A single window stays as it is. Windows without samples form a group without a service. `bad` gets files
+    /// that are no profiles.
     std::vector<WindowGroup> load(const SpoolDirectory& spool, const std::vector<Window>& windows,
                                   std::vector<BadWindow>& bad);
+    /// That event of the window need not be sent any more. Whether all of its events are so.
+    bool is_done(const std::string& window, const std::string& event);
 
 private:
-    Result<NamedProfile> load_one(const SpoolDirectory& spool, const std::string& name);
+    Result<NamedProfile> load_one(const SpoolDirectory& spool, const std::string& name, const std::string& event);
     Labels labels_of(const NamedProfile& profile) const;
 
     const Settings& settings_;
     ContainerRoots roots_;
     SymbolCache cache_;
+    std::map<std::string, std::set<std::string>> left_;  // events, by window
     std::chrono::steady_clock::time_point cache_until_{};
 };
 

@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import engine as faults
 import pprof_rules
-from harness import BUILD, LIBRARY, host, profiled, run, target
+from harness import BUILD, COMMAND, LIBRARY, host, profiled, run, target
 from push_case import PushCase, pprof_in
 
 
@@ -103,7 +103,6 @@ class Sends(PushCase):
 
 
     def test_allocations(self):
-        """Of a window one event is sent."""
         for event, kind in (("alloc", "alloc_space"), ("heap", "inuse_space")):
             with self.subTest(event=event):
                 self.record(host("allocations"), "leak", EVENT=event, preload=f"{LIBRARY}:{BUILD}/preload/alloc/libflameprobe-alloc.so")
@@ -112,6 +111,34 @@ class Sends(PushCase):
                 pprof, = map(pprof_in, engine.taken)
                 self.assertEqual(pprof_rules.problems(pprof), [])
                 self.assertAlmostEqual(pprof.total(kind) / 300e6, 1, delta=0.3)
+
+    def several_events(self):
+        self.record(host("allocations"), "c", "leak", EVENT="cpu,alloc,heap", FREQ=997, preload=f"{LIBRARY}:{BUILD}/preload/alloc/libflameprobe-alloc.so")
+
+    def kinds(self, engine):
+        return sorted(next(kind for kind in ("cpu", "alloc_space", "inuse_space") if kind in dict(pprof.types)) for pprof in map(pprof_in, engine.taken))
+
+    def test_each_event_of_a_window_is_sent_once(self):
+        self.several_events()
+        engine = self.engine()
+        self.assertEqual(self.push("--once", url=engine.url).returncode, 0)
+        self.assertEqual(self.kinds(engine), ["alloc_space", "cpu", "inuse_space"])
+        self.assertEqual((self.windows(), self.status()["sent"]), ([], "1"))
+        with self.subTest("a failure in between"):
+            self.several_events()
+            engine = self.engine(200, 503)
+            run(["timeout", "-s", "TERM", "6", COMMAND, "push", "--spool", self.spool, "--to", engine.url], self.directory)
+            self.assertEqual(len(engine.refused), 1)
+            self.assertEqual(self.kinds(engine), ["alloc_space", "cpu", "inuse_space"])
+            self.assertEqual((self.windows(), self.status()["sent"]), ([], "2"))
+        with self.subTest("one that the server refuses"):
+            self.several_events()
+            window, = self.windows()
+            engine = self.engine(200, 400)
+            self.push("--once", url=engine.url)
+            self.assertEqual(len(self.kinds(engine)), 2)
+            self.assertTrue((self.spool / "reject" / window).exists())
+            self.assertEqual((self.windows(), self.status()["refused"]), ([], "1"))
 
     def test_code_without_a_name_has_a_stand_in_for_pyroscope(self):
         """Which would count it as its caller's own; other engines may name it by its build id."""
