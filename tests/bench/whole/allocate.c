@@ -1,6 +1,8 @@
 // Does nothing but allocate, as allocations.py asks: `allocate pairs|grow|fill BYTES SECONDS [KIB [single]]`, that deep
 // in its stack. A thread that sleeps makes glibc's malloc lock as in every program with threads, unless `single`.
 // Prints how many nanoseconds an allocation took and its free, by the wall clock and of the thread's CPU time.
+// `allocate hold BYTES SECONDS MIB [churn]`: has so much alive for that long, and with `churn` replaces pieces
+// meanwhile. Prints how many KiB were resident at most, and are mapped for perf events.
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -70,6 +72,35 @@ static __attribute__((noinline)) void deeper(size_t kib, void (*allocate)(size_t
     keep(room);
 }
 
+static unsigned long in_file(const char* path, const char* format, const char* word) {
+    FILE* const file = fopen(path, "r");
+    char line[1024];
+    unsigned long sum = 0, one = 0, end = 0;
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        if (strstr(line, word) == NULL) continue;
+        const int found = sscanf(line, format, &one, &end);
+        sum += found == 2 ? (end - one) / 1024 : found == 1 ? one : 0;
+    }
+    if (file != NULL) fclose(file);
+    return sum;
+}
+
+static void hold(size_t bytes, double duration, size_t mib, int churns) {
+    const size_t count = (mib << 20) / bytes;
+    void** const pieces = calloc(count, sizeof *pieces);
+    for (size_t i = 0; i < count; ++i) pieces[i] = keep(memset(malloc(bytes), 1, bytes));
+    for (const double end = seconds(CLOCK_MONOTONIC) + duration; seconds(CLOCK_MONOTONIC) < end;) {
+        if (!churns) usleep(10000);
+        for (size_t i = 0; churns && i < in_a_row; ++i) {
+            void** const place = &pieces[((size_t)drawn() << 8 ^ drawn()) % count];
+            free(*place);
+            *place = keep(memset(malloc(bytes), 1, bytes));
+        }
+    }
+    printf("%lu %lu\n", in_file("/proc/self/status", "VmHWM: %lu", "VmHWM:"),
+           in_file("/proc/self/maps", "%lx-%lx", "[perf_event]"));
+}
+
 static void* sleeper(void* unused) {
     pause();
     return unused;
@@ -78,6 +109,10 @@ static void* sleeper(void* unused) {
 int main(int argc, char** argv) {
     if (argc < 4) return 2;
     pthread_t thread;
+    if (argv[1][0] == 'h') {
+        hold(strtoul(argv[2], NULL, 10), atof(argv[3]), argc > 4 ? strtoul(argv[4], NULL, 10) : 1, argc > 5);
+        return 0;
+    }
     if (argc < 6 && pthread_create(&thread, NULL, sleeper, NULL) != 0) return 1;
     void (*const allocate)(size_t) = argv[1][0] == 'p' ? pairs : argv[1][0] == 'g' ? grow : fill;
     deeper(argc > 4 ? strtoul(argv[4], NULL, 10) : 0, allocate, strtoul(argv[2], NULL, 10), atof(argv[3]));

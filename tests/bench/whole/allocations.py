@@ -9,6 +9,9 @@ clock and of CPU time: of the thread that allocates, of all threads of a server 
 one alone in the same round, with their quartiles. To be run on a machine that does nothing else. The servers alone, more exactly:
 allocations.py --rounds 15 --seconds 1 --tools cpu,alloc,heap redis C++ Rust (about five minutes).
 
+With --memory instead: how much memory the profiler takes beside heaps of known size, which no other load changes (half a
+minute). With --errors N: how far the sites of a program are from what it counts itself, in standard errors, of N runs.
+
   alone, cpu only   without FlameProbe; with it, as without any event of allocations
   no sample         allocations are counted, and none is sampled
   alloc, heap       as by default: a sample every 512 KiB
@@ -16,6 +19,7 @@ allocations.py --rounds 15 --seconds 1 --tools cpu,alloc,heap redis C++ Rust (ab
   async-profiler    nativemem, every 512 KiB, without and with frees; from where tests/bench/peers has installed it"""
 
 import argparse
+import math
 import os
 import re
 import shutil
@@ -29,8 +33,9 @@ from pathlib import Path
 from contenders import BUILD, LIBRARY, clean_environment, machine, spread
 from kernel_heavy import cpu_ns
 
-from harness import ROOT, started, wait_until  # noqa: E402  (contenders has put its place in the path)
+from harness import ROOT, host, named, read_folded, render, started, wait_until  # noqa: E402  (contenders has put its place in the path)
 from programs import Missing, free_port, listening, rust_tools  # noqa: E402
+from test_allocations import expected, standard_error  # noqa: E402
 
 ALLOC = BUILD / "preload" / "alloc" / "libflameprobe-alloc.so"
 ALLOCATE = BUILD / "tests" / "bench" / "whole" / "allocate"
@@ -40,6 +45,10 @@ ASYNC_PROFILER = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) 
 PROGRAMS = {"pair of 64 bytes": ("pairs", 64), "pair of 20,000 bytes": ("pairs", 20000), "1,000 alive, 500 bytes": ("grow", 500),
             "the same, 50 KiB deep": ("grow", 500, 50), "pair of 20,000 bytes, no thread": ("pairs", 20000, 0, "single"),
             "1,000 alive, written": ("fill", 32768)}
+# Bytes, seconds, MiB.
+HELD = {"1 GiB in pieces of 200 bytes": (200, 2, 1024), "1 GiB in pieces of 20,000 bytes": (20000, 2, 1024),
+        "100 MiB in pieces of 200 bytes": (200, 2, 100), "10 MiB in pieces of 200 bytes": (200, 2, 10),
+        "100 MiB, pieces of 500 bytes replaced": (500, 3, 100, "churn"), "1 GiB, pieces of 5,000 bytes replaced": (5000, 3, 1024, "churn")}
 
 
 def ours(event, **settings):
@@ -157,6 +166,46 @@ def loads(seconds):
     return known
 
 
+def memory_table():
+    """Resident at most, and rings, beyond the program alone. Asked is 1 % of what is alive, and 4 MiB."""
+    kinds = {"cpu only": tools()["cpu only"][1], "alloc": ours("alloc"), "heap": ours("heap"), "cpu,alloc,heap": ours("cpu,alloc,heap")}
+    print("| alive | asked | " + " | ".join(kinds) + " |\n|-|-|" + "-|" * len(kinds))
+    for text, given in HELD.items():
+        mib = given[2]
+        alone = sum(held_kib(clean_environment(), given))
+        more = [sum(held_kib(env, given)) - alone for env in kinds.values()]
+        print(f"| {text} | {mib / 100 + 4:.1f} MiB | " + " | ".join(f"{kib / 1024:.1f}" for kib in more) + " |", flush=True)
+
+
+def error_table(runs):
+    """Of each site of tests/hosts/allocations.c whose allocations are alike, and of each run."""
+    errors, thinned = {}, 0
+    for _ in range(runs):
+        with tempfile.TemporaryDirectory(prefix="flameprobe-bench-") as directory:
+            told = subprocess.run([host("allocations"), "c", "threads", "others", "map"], env=ours("alloc", FLAMEPROBE_OUT="out"), cwd=directory,
+                                  capture_output=True, text=True, timeout=120, check=True).stdout
+            profile = Path(directory) / "out.fprobe"
+            stacks = read_folded(render("--event", "alloc", "--format", "folded", "-o", "-", profile).stdout)
+            thinned += "some stand for several" in render("--info", profile).stdout
+        for site, (size, calls) in expected(told).items():
+            if site != "grow_site":  # its sizes differ
+                got = sum(count for frames, count in stacks if named(frames, site))
+                errors.setdefault(site, []).append((got - size) / standard_error(size, calls))
+    print(f"{runs} runs, of which {thinned} took fewer samples for a while, which makes their errors larger\n")
+    print("| site | root mean square | largest | beyond 4 |\n|-|-|-|-|")
+    for site, values in [*errors.items(), ("all", [one for of_site in errors.values() for one in of_site])]:
+        spread_of = math.sqrt(statistics.fmean(value * value for value in values))
+        print(f"| {site} | {spread_of:.2f} | {max(map(abs, values)):.2f} | {sum(abs(value) > 4 for value in values)} of {len(values)} |")
+
+
+def held_kib(env, given):
+    size, seconds, mib, *churn = given
+    with tempfile.TemporaryDirectory(prefix="flameprobe-bench-") as directory:
+        told = subprocess.run([ALLOCATE, "hold", str(size), str(seconds), str(mib), *churn], env=env, cwd=directory,
+                              capture_output=True, text=True, timeout=300, check=True).stdout
+    return [int(number) for number in told.split()]
+
+
 def those_of(known, wanted):
     """Of the tools the one of that name, else those whose names begin like this; "alone" always."""
     return {name: tool for name, tool in known.items()
@@ -179,9 +228,15 @@ def main():
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=0.5, help="of each run")
     parser.add_argument("--tools", default="", help="beside alone, with commas between them: names, or how they begin")
+    parser.add_argument("--memory", action="store_true", help="of the profiler, rather than times")
+    parser.add_argument("--errors", type=int, default=0, metavar="RUNS", help="of estimates, rather than times")
     parser.add_argument("--small", action="store_true", help="only to see that it works")
     parser.add_argument("programs", nargs="*", help="those whose names begin like this")
     options = parser.parse_args()
+    if options.memory:
+        return memory_table()
+    if options.errors:
+        return error_table(options.errors)
     rounds, seconds = (1, 0.05) if options.small else (options.rounds, options.seconds)
     print(f"{machine()}, load {os.getloadavg()[0]:.1f}, {rounds} rounds of {seconds} s, medians\n")
     chosen = those_of(tools(), options.tools.split(","))
