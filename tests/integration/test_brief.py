@@ -70,6 +70,22 @@ class Brief(Case):
                 self.assert_covered(every * period, process_ns, 0.05)
                 self.assertAlmostEqual(brief / every, brief_ns / process_ns, delta=0.1)
 
+    def test_what_threads_do_first(self):
+        """The first 0.3 of each thread's work is in another function than the rest (tests/targets/lives)."""
+        for engine in ("auto", "ring", "timer"):
+            for life_us, frequency in sized(((500, 997),), ((500, 997), (500, 99), (2000, 997), (8000, 99))):
+                with self.subTest(engine=engine, life_us=life_us, frequency=frequency):
+                    ran = run([target("lives"), "sequence", sized(1_000_000, 3_000_000) // life_us, life_us, life_us],
+                              self.fresh_directory(f"{engine}-{life_us}-{frequency}"),
+                              profiled(FORMAT="folded,json", ENGINE=engine, FREQ=frequency))
+                    self.assertEqual(ran.returncode, 0, ran.stderr)
+                    early_ns, both_ns, _ = map(int, ran.stdout.split())
+                    stacks, told = ran.result().stacks(), json.loads(ran.result().path("json").read_text())
+                    early, late = (sum(count for frames, count in stacks if name in frames) for name in ("early", "late"))
+                    hits = sum(function["total"] for function in told["functions"] if function["name"] in ("early", "late"))
+                    true = early_ns / both_ns
+                    self.assertAlmostEqual(early / (early + late), true, delta=4 * math.sqrt(true * (1 - true) / hits))
+
     def test_what_was_not_sampled_stands_on_the_start_routine(self):
         ran, _ = self.profile("thread", 500, 500, ENGINE="signal", FREQ=99)  # its first sample is after a whole period
         named = [frames for frames, _ in ran.result().stacks() if frames[-1] == TOO_BRIEF]
