@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <utility>
 
@@ -16,18 +15,6 @@ namespace flameprobe {
 namespace {
 
 constexpr std::uint32_t inherited_bytes = 128 << 10;  // of the ring of each CPU
-constexpr std::size_t for_one_sample = 1024;          // beside the stack: registers, kernel chain, header
-
-// A power of two pages, as perf asks for.
-std::size_t bytes_for(std::uint64_t samples, std::uint32_t stack) {
-    return std::bit_ceil(samples * (stack + for_one_sample));
-}
-
-// What a thread gives before the collector has its turn again, in four milliseconds. At the highest frequencies less,
-// and less where there are many threads, whose rings would take hundreds of MiB.
-std::uint64_t samples_between_drains(std::uint64_t frequency, std::size_t threads) {
-    return std::clamp<std::uint64_t>((frequency + 249) / 250, 3, threads < 192 ? 8 : 4);
-}
 
 void* as_argument(std::uint64_t& value) { return &value; }
 
@@ -52,48 +39,12 @@ void control_others(const ThreadEvents& thread, unsigned long request) {
 
 }  // namespace
 
-// Room for 40 ms of samples, as long as there are few threads; else for those between two drains. The last size is for
-// as many threads as there can be.
-void ThreadRings::plan_sizes(const CaptureOptions& options) {
-    constexpr std::size_t kib = 1024;
-    const std::uint32_t stack = settings_.own.sample_stack_user;
-    frequency_ = std::max<std::uint64_t>(1, options.frequency);
-    const std::uint64_t wanted = frequency_ * (stack + for_one_sample) / 25;
-    sizes_ = {{0, stack}};
-    for (const std::uint32_t kibibytes : {16, 8, 4, 2})
-        sizes_.push_back({0, std::min<std::uint32_t>(kibibytes * kib, stack)});
-    for (Size& size : sizes_) size.bytes = bytes_for(samples_between_drains(frequency_, 0), size.stack);
-    sizes_.back().bytes = bytes_for(3, sizes_.back().stack);
-    Size& most = sizes_.front();
-    most.bytes = std::max(most.bytes, std::clamp<std::size_t>(std::bit_floor(wanted), 128 * kib, 1024 * kib));
-}
-
-// Most of a brief thread's ring would never be used, and the kernel fills it with zeros.
-ThreadRings::Size ThreadRings::size_of(std::size_t step, bool brief, bool one_sample) const {
-    Size size = sizes_[step];
-    const std::uint64_t samples = one_sample ? 1 : samples_between_drains(frequency_, all_.size());
-    if (brief || step != 0) size.bytes = std::min(size.bytes, bytes_for(samples, size.stack));
-    return size;
-}
-
-std::uint64_t ThreadRings::fill_ns() const {
-    const Size size = size_of(first_size(), any_brief_, false);
-    return size.bytes / (size.stack + 512) * ns_per_second / frequency_;
-}
-
-std::size_t ThreadRings::first_size() const {
-    constexpr std::size_t threads[] = {16, 64, 256, 1024};
-    std::size_t step = 0;
-    while (step < std::size(threads) && all_.size() > threads[step]) ++step;
-    return std::max(permitted_, std::min(step, sizes_.size() - 2));
-}
-
 Result<void> ThreadRings::open_main(ThreadEventSettings& settings, const CaptureOptions& options, std::uint32_t tid) {
     // Attributes that are not permitted go before all others are opened alike.
     auto probe = open_event(settings.own, tid, -1);
     if (!probe) return probe.error();
     settings_ = settings;
-    plan_sizes(options);
+    sizes_ = RingSizes(options.frequency, settings_.own.sample_stack_user);
     probe->reset();
     const auto opened = add(tid, false);
     if (opened.outcome != Outcome::opened) return Error{opened.why.empty() ? explain_refusal(ESRCH) : opened.why};
@@ -114,9 +65,10 @@ ThreadRings::Opened ThreadRings::add(std::uint32_t tid, bool brief, NewThreadSha
         thread->clock = ThreadClock(settings_.rate, brief, hash_pair(tid, static_cast<std::uint32_t>(monotonic_ns())),
                                     share.reach_ns());
     Opened opened{Outcome::no_memory};
-    for (std::size_t size = first_size(); size < sizes_.size() && opened.outcome == Outcome::no_memory; ++size) {
-        opened = open(*thread, size_of(size, brief, thread->clock.reaches()));
-        if (opened.outcome == Outcome::no_memory) permitted_ = std::min(size + 1, sizes_.size() - 1);
+    for (std::size_t step = sizes_.first(size()); step < RingSizes::steps && opened.outcome == Outcome::no_memory;
+         ++step) {
+        opened = open(*thread, sizes_.of(step, size(), brief, thread->clock.reaches()));
+        if (opened.outcome == Outcome::no_memory) sizes_.refused(step);
     }
     if (opened.outcome != Outcome::opened) return opened;
     if (enabled_ && thread->clock.one_shot()) ::ioctl(thread->own.event.get(), PERF_EVENT_IOC_REFRESH, 1);
@@ -132,7 +84,7 @@ ThreadRings::Opened ThreadRings::map(ThreadEvents::Ring& ring, std::size_t bytes
     return {};
 }
 
-ThreadRings::Opened ThreadRings::open(ThreadEvents& thread, Size size) {
+ThreadRings::Opened ThreadRings::open(ThreadEvents& thread, RingSizes::Size size) {
     perf_event_attr attr = settings_.own;
     attr.wakeup_watermark = static_cast<std::uint32_t>(size.bytes);  // not polled: the collector has a timer
     attr.sample_stack_user = size.stack;
@@ -159,7 +111,7 @@ ThreadRings::Opened ThreadRings::open(ThreadEvents& thread, Size size) {
         auto opened = open_alike(other, thread.tid, -1);
         if (!opened) continue;
         ThreadEvents::Ring ring{std::move(*opened), {}, static_cast<std::uint32_t>(i + 1)};
-        const std::size_t least = bytes_for(1, other.sample_stack_user);
+        const std::size_t least = RingSizes::bytes_for(1, other.sample_stack_user);
         if (map(ring, std::max(size.bytes, least), least).outcome == Outcome::opened)
             thread.more.push_back(std::move(ring));
     }

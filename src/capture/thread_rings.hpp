@@ -15,6 +15,7 @@
 #include "capture/event_source.hpp"
 #include "capture/perf_event.hpp"
 #include "capture/ring_buffer.hpp"
+#include "capture/ring_sizes.hpp"
 #include "capture/thread_clock.hpp"
 
 namespace flameprobe {
@@ -62,12 +63,6 @@ public:
         Outcome outcome = Outcome::opened;
         std::string why{};  // not, if it is not opened or gone
     };
-    /// The data bytes of a ring, and of the stack that each sample copies: less for each the more threads there are,
-    /// where the kernel permits no more, and in a brief thread's first ring.
-    struct Size {
-        std::size_t bytes;
-        std::uint32_t stack;
-    };
 
     /// To be called first. Opens the main thread's events: attributes that are not permitted are cleared in `settings`.
     Result<void> open_main(ThreadEventSettings& settings, const CaptureOptions& options, std::uint32_t tid);
@@ -82,7 +77,7 @@ public:
     std::size_t size() const { return all_.size(); }
     std::size_t bytes() const;  // of all rings
     /// Nanoseconds in which a ring may be full, of any thread there is.
-    std::uint64_t fill_ns() const;
+    std::uint64_t fill_ns() const { return sizes_.fill_ns(size(), any_brief_); }
     /// CPU time after which a thread is no brief one; 0 if the event is no clock.
     std::uint64_t lives_on_ns() const { return settings_.rate.lives_on_ns(); }
 
@@ -118,20 +113,15 @@ public:
     auto end() const { return all_.end(); }
 
 private:
-    Opened open(ThreadEvents& thread, Size size);
+    Opened open(ThreadEvents& thread, RingSizes::Size size);
     std::unique_ptr<ThreadEvents> open_on_cpu(const perf_event_attr& attr, int cpu) const;
     Opened map(ThreadEvents::Ring& ring, std::size_t bytes, std::size_t least);
-    void plan_sizes(const CaptureOptions& options);
-    std::size_t first_size() const;
-    Size size_of(std::size_t step, bool brief, bool one_sample) const;
     static void enable(const ThreadEvents& thread);
     static void settle(ThreadEvents& thread);
     static std::uint64_t cpu_ns(const ThreadEvents& thread);
 
     ThreadEventSettings settings_;
-    std::vector<Size> sizes_;
-    std::uint64_t frequency_ = 1;
-    std::size_t permitted_ = 0;  // the first of sizes_ that the kernel has not refused
+    RingSizes sizes_;
     std::vector<std::unique_ptr<ThreadEvents>> all_;
     std::unordered_map<std::uint32_t, ThreadEvents*> by_tid_;
     bool enabled_ = false, inherits_ = false, any_brief_ = false;
