@@ -76,21 +76,22 @@ void Ledger::assign_lost_to(ThreadId thread, std::uint64_t weight) {
 // at the end.
 void Ledger::assign_lost() {
     if (lost_unassigned_ == 0) return;
-    const auto missing_of_threads = threads_.missing(1);
+    const auto running = threads_.running();
     std::uint64_t all = 0;
-    for (const auto& thread : missing_of_threads) all += thread.missing_ns;
+    for (const auto& thread : running) all += thread.missing_ns;
     const double share = static_cast<double>(lost_unassigned_) / static_cast<double>(std::max<std::uint64_t>(all, 1));
-    for (const auto& thread : missing_of_threads)
-        assign_lost_to(thread.thread, std::min(part_of(thread.missing_ns, share), lost_unassigned_));
+    for (const auto& thread : running)
+        if (const std::uint64_t lost = std::min(part_of(thread.missing_ns, share), lost_unassigned_); lost != 0)
+            assign_lost_to(threads_.find(thread.tid), lost);
 }
 
 void Ledger::note_missing(Note why, std::uint64_t used_ns) {
     if (period_ns_ == 0) return;
-    const std::uint64_t late = std::max(late_periods * period_ns_, late_ns);
-    for (const auto& thread : threads_.missing(late)) {
-        const std::uint64_t spared = std::max(late, thread.used_ns / late_part);
+    for (const auto& thread : threads_.running()) {
+        const std::uint64_t spared = std::max({late_periods * period_ns_, late_ns, thread.cpu_ns / late_part});
         const std::uint64_t unaccounted = used_ns - std::min(used_ns, threads_.accounted());
-        note(why, thread.thread, std::min(thread.missing_ns - std::min(thread.missing_ns, spared), unaccounted));
+        if (thread.missing_ns <= spared || unaccounted == 0) continue;
+        note(why, threads_.find(thread.tid), std::min(thread.missing_ns - spared, unaccounted));
     }
 }
 
@@ -98,11 +99,6 @@ Ledger::Kind& Ledger::kind(const std::string& name, const Begin& begin) {
     const auto [known, is_new] = kinds_.try_emplace({name, begin.routine});
     if (is_new) known->second.begin = begin;
     return known->second;
-}
-
-ThreadId Ledger::account(Kind& kind, const std::string& name) {
-    if (!kind.without_id) kind.without_id = threads_.unsampled(name);
-    return *kind.without_id;
 }
 
 void Ledger::thread_ended(const EndedThread& ended) {
@@ -129,17 +125,18 @@ void Ledger::settle(ThreadId thread, std::uint64_t cpu_ns, const std::string& na
 // Where perf may not sample the kernel, such a thread may have been there, or had no event.
 void Ledger::settle_unsampled(const std::string& name, std::uint64_t cpu_ns, const Begin& begin) {
     Kind& its = kind(name, begin);
-    threads_.used(account(its, name), cpu_ns);
+    threads_.used(threads_.unsampled(name), cpu_ns);
     its.of_unsampled_ns += static_cast<std::int64_t>(cpu_ns);
     its.sum_ns += static_cast<std::int64_t>(cpu_ns);
 }
 
 void Ledger::settle_running(const ThreadRegistry::Running& thread) {
     const Begin begin{thread.is_main ? begin_of_main : 0, 0};
+    const std::string name = threads_.account_name(thread.tid);
     if (thread.has_id || thread.cpu_ns >= period_ns_)
-        settle(threads_.find(thread.tid), thread.cpu_ns, thread.name, begin);
+        settle(threads_.find(thread.tid), thread.cpu_ns, name, begin);
     else
-        settle_unsampled(thread.name, thread.cpu_ns, begin);
+        settle_unsampled(name, thread.cpu_ns, begin);
 }
 
 // What the process used and no sample or note stands for. The threads' clocks say whose it was, as far as they can: a
@@ -184,7 +181,7 @@ void Ledger::write_kind(const std::string& name, Kind& kind, double of_sum, doub
     for (const Rest& rest : kind.rests)
         write_rest({rest.thread, part(rest.ns), rest.in_kernel}, kind.begin, lost_share);
     if (kind.of_unsampled_ns != 0)
-        write_rest({account(kind, name), part(kind.of_unsampled_ns)}, kind.begin, lost_share);
+        write_rest({threads_.unsampled(name), part(kind.of_unsampled_ns)}, kind.begin, lost_share);
 }
 
 void Ledger::write_rest(const Rest& rest, const Begin& begin, double lost_share) {

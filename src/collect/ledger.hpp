@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -93,7 +92,6 @@ private:
     /// Threads of one name and start routine.
     struct Kind {
         Begin begin;
-        std::optional<ThreadId> without_id{};  // one account for those that were never sampled
         std::uint64_t ended = 0;
         std::int64_t sum_ns = 0;    // clocks less samples and notes
         std::vector<Rest> rests{};  // of these the ones above zero
@@ -106,7 +104,6 @@ private:
     };
 
     Kind& kind(const std::string& name, const Begin& begin);
-    ThreadId account(Kind& kind, const std::string& name);
     void settle(ThreadId thread, std::uint64_t cpu_ns, const std::string& name, const Begin& begin);
     void settle_unsampled(const std::string& name, std::uint64_t cpu_ns, const Begin& begin);
     void settle_running(const ThreadRegistry::Running& thread);

@@ -199,8 +199,7 @@ bool LockHolders::still_waits(const LockCycle& cycle) {
 }
 
 std::string LockHolders::name_of(std::uint32_t tid) const {
-    std::string name = pipeline_.threads().name_of(tid);
-    if (name.empty()) name = thread_comm(tid);
+    const std::string name = pipeline_.threads().name_of(tid);
     return name.empty() ? "thread " + std::to_string(tid) : name;
 }
 

@@ -95,9 +95,11 @@ public:
     std::vector<Deadlock> take_deadlocks() { return off_cpu_ ? off_cpu_->take_deadlocks() : std::vector<Deadlock>(); }
     /// To be called after each drain, with the threads that reported their ends before it.
     void threads_ended(std::vector<EndedThread> threads);
-    /// Reads the CPU clocks. To be called before a drain, so that all samples of the time they count are drained, and
-    /// at least a few times a second, since a thread's clock ends with the thread.
+    /// Reads the CPU clocks. To be called before a drain, so that all samples of the time they count are drained.
     void read_clocks();
+    /// The same, if it is time; a few times a second, since a thread's clock ends with the thread. `now_ns`: when the
+    /// drain begins.
+    void read_clocks_in_time(std::uint64_t now_ns);
 
     /// What was sampled so far goes to the file, with a summary. The file is created when there are samples to keep.
     /// To be called before a flush after which the profile is read, while what it is of may still be there.
@@ -177,6 +179,7 @@ private:
     UsageAccount usage_;
     bool running_ = false;
     bool host_ended_ = false;  // so its clock cannot be read any more
+    std::uint64_t next_clocks_ns_ = 0;
     std::uint64_t counted_time_ns_ = 0, counted_process_ns_ = 0, counted_own_ns_ = 0;  // clocks, as last read
     UnitCounts counted_units_;
     bool counted_any_ = false;

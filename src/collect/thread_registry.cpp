@@ -39,12 +39,13 @@ std::string ThreadRegistry::name_or_usual(std::string name) const {
     return name.empty() ? "[thread]" : name;
 }
 
-std::string ThreadRegistry::name_of(std::uint32_t tid, const Living& living) const {
-    return name_or_usual(living.name.empty() ? thread_comm(tid) : living.name);
+std::string ThreadRegistry::name_of(std::uint32_t tid) const {
+    const auto known = living_.find(tid);
+    return known == living_.end() || known->second.name.empty() ? thread_comm(tid) : known->second.name;
 }
 
 void ThreadRegistry::identify(std::uint32_t tid, Living& living) {
-    living.id = add(tid, name_of(tid, living));
+    living.id = add(tid, account_name(tid));
     living.name = threads_[living.id].thread.name;
     set_cpu(living);
 }
@@ -86,11 +87,6 @@ ThreadId ThreadRegistry::find_late(std::uint32_t tid) {
 std::optional<ThreadId> ThreadRegistry::known(std::uint32_t tid) const {
     const auto found = living_.find(tid);
     return found == living_.end() || found->second.id == none ? std::nullopt : std::optional(found->second.id);
-}
-
-ThreadId ThreadRegistry::unknown() {
-    if (unknown_ == none) unknown_ = add(0, "[thread not known]");
-    return unknown_;
 }
 
 // A tid that starts again is another thread, even if the record of the first one's end was lost. But the timer engine
@@ -176,16 +172,13 @@ ThreadId ThreadRegistry::unsampled(std::string_view name) {
 std::vector<ThreadRegistry::Running> ThreadRegistry::running() const {
     std::vector<Running> found;
     for (const auto& [tid, living] : living_) {
+        if (living.clock_ns <= living.base_ns) continue;
+        const std::uint64_t used = living.clock_ns - living.base_ns;
+        const std::uint64_t told = living.id == none ? 0 : accounted(living.id);
         const bool is_main = !threads_.empty() && threads_.front().thread.tid == tid;
-        if (living.clock_ns > living.base_ns)
-            found.push_back({tid, living.clock_ns - living.base_ns, name_of(tid, living), living.id != none, is_main});
+        found.push_back({tid, used, used - std::min(used, told), living.id != none, is_main});
     }
     return found;
-}
-
-std::string ThreadRegistry::name_of(std::uint32_t tid) const {
-    const auto known = living_.find(tid);
-    return known == living_.end() ? std::string() : known->second.name;
 }
 
 void ThreadRegistry::may_have_run_until(std::uint64_t time_ns, const Living& living) {
@@ -270,17 +263,6 @@ std::vector<ThreadAccount> ThreadRegistry::accounts() const {
         if (!known.is_name_only) accounts.push_back({id, cpu_of(known), known.sampled});
     }
     return accounts;
-}
-
-std::vector<ThreadRegistry::Missing> ThreadRegistry::missing(std::uint64_t least_ns) {
-    std::vector<Missing> found;
-    for (auto& [tid, living] : living_) {
-        if (living.id == none && living.clock_ns >= living.base_ns + least_ns) identify(tid, living);
-        if (living.id == none) continue;
-        const std::uint64_t used = cpu_of(threads_[living.id]), told = accounted(living.id);
-        if (used >= told + least_ns) found.push_back({living.id, used, used - told});
-    }
-    return found;
 }
 
 // A name is too short to have memory of its own (comm: 15 characters). The accounts are there twice, since the summary

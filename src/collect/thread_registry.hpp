@@ -32,7 +32,7 @@ public:
     /// As find() if it has an id already, else nullopt.
     std::optional<ThreadId> known(std::uint32_t tid) const;
     /// A pseudo-thread with tid 0, for CPU time of which only the process is known.
-    ThreadId unknown();
+    ThreadId unknown() { return unsampled("[thread not known]"); }
     /// The kernel gives a new thread the name of the one that made it, `parent`; 0: not known.
     void started(std::uint32_t tid, std::uint32_t parent = 0);
     /// From now on what shown() gives has this name. The account stays one.
@@ -53,12 +53,14 @@ public:
     struct Running {
         std::uint32_t tid;
         std::uint64_t cpu_ns;
-        std::string name;
+        std::uint64_t missing_ns;  // of that, without a sample and a note
         bool has_id, is_main;
     };
     std::vector<Running> running() const;
-    /// Of a thread that lives; empty if it is not known.
+    /// Of a thread that lives; empty if it does not.
     std::string name_of(std::uint32_t tid) const;
+    /// What its account is called.
+    std::string account_name(std::uint32_t tid) const { return name_or_usual(name_of(tid)); }
     /// Under which number the profile has what the thread does now: the thread itself, with the name that it has now.
     ThreadId shown(ThreadId thread) const { return threads_[thread].shown; }
     /// An earlier profile's thread, under the name that it had there: one that lives still, else an entry of its own.
@@ -94,13 +96,6 @@ public:
     std::uint64_t cpu_ns() const;
     /// Of every thread that has an id.
     std::vector<ThreadAccount> accounts() const;
-    struct Missing {
-        ThreadId thread;
-        std::uint64_t used_ns;     // by the thread's CPU clock
-        std::uint64_t missing_ns;  // of that, without a sample and a note
-    };
-    /// The threads that live and miss `least_ns` or more. Those that have no id get one.
-    std::vector<Missing> missing(std::uint64_t least_ns);
     std::size_t count_accounts() const { return threads_.size(); }
     std::size_t memory() const;  // bytes, estimated
 
@@ -132,7 +127,6 @@ private:
     bool lives(ThreadId thread) const;
     Living& living_of(std::uint32_t tid);
     void forget_old_ends();
-    std::string name_of(std::uint32_t tid, const Living& living) const;
     void identify(std::uint32_t tid, Living& living);
     std::string name_or_usual(std::string name) const;
     void set_cpu(const Living& living);
@@ -157,7 +151,6 @@ private:
     std::map<std::pair<ThreadId, std::string>, ThreadId> later_names_;
     std::vector<std::uint32_t> to_visit_;  // tids, whose clocks are read in turn
     std::uint64_t accounted_ = 0;
-    ThreadId unknown_ = none;
 };
 
 }  // namespace flameprobe

@@ -15,9 +15,6 @@ namespace flameprobe {
 namespace {
 
 constexpr std::uint64_t flush_every_ns = 100 * ns_per_ms;  // a kill loses at most this much
-// Of a thousand threads the clocks take half a millisecond.
-constexpr std::uint64_t least_between_clocks_ns = flush_every_ns / 2, most_between_clocks_ns = flush_every_ns,
-                        part_of_a_cpu_for_clocks = 250;
 constexpr std::uint64_t hurry_for_ns = ns_per_second;
 constexpr const char* ended_for_signal =
     "sampling ended where the program took away the signal that the engine needs: FLAMEPROBE_ENGINE=ring needs none";
@@ -69,7 +66,6 @@ void Sampling::start(const std::optional<Recording::CountedTo>& from) {
     const CaptureFacts& facts = engine_.source->facts();
     new_threads_.want(facts.meets_threads, facts.reaches ? facts.period_ns : 0);
     last_flush_ns_ = monotonic_ns();
-    next_clocks_ns_ = last_flush_ns_ + least_between_clocks_ns;
 }
 
 // A broken one stays so.
@@ -166,11 +162,7 @@ void Sampling::go_on() {
 
 void Sampling::drain() {
     const std::uint64_t began = monotonic_ns();
-    if (began >= next_clocks_ns_) {
-        profile().read_clocks();
-        next_clocks_ns_ = began + std::clamp(part_of_a_cpu_for_clocks * (monotonic_ns() - began),
-                                             least_between_clocks_ns, most_between_clocks_ns);
-    }
+    profile().read_clocks_in_time(began);
     profile().gather_allocations();
     engine_.source->drain(profile().sink());
     profile().has_buffers(engine_.source->facts().buffer_bytes);

@@ -130,7 +130,6 @@ private:
     bool completed_ = false;                   // and nothing was recorded since
     Recording::CountedTo not_recorded_since_;  // while it waits
     std::uint64_t last_flush_ns_ = 0;
-    std::uint64_t next_clocks_ns_ = 0;
     std::uint64_t hurry_until_ns_ = 0;
     std::uint64_t samples_before_ = 0;  // the last drain: an idle host is not woken often
 };
