@@ -9,10 +9,14 @@ from harness import BUILD, ROOT, Case, clean_environment, run
 
 sys.path.insert(0, str(ROOT / "tests" / "bench" / "peers"))
 import memory  # noqa: E402  (the path above is where it lies)
+import profilers  # noqa: E402
 import readers  # noqa: E402
+import runs  # noqa: E402
+import summary  # noqa: E402
 import tables  # noqa: E402
 import truth  # noqa: E402
-from figures_of_runs import Figures, Row  # noqa: E402
+from causes import CAUSES, cause_of  # noqa: E402
+from figures_of_runs import Call, Figures, Row, ahead  # noqa: E402
 
 PERF = """known 77    1003009
 \tffff1 burn (inlined)
@@ -32,13 +36,13 @@ class Peers(Case):
                    "--rows", "inlined", "--output", output], self.directory, clean_environment(FLAMEPROBE_BUILD=BUILD))
         self.assertEqual(ran.returncode, 0, ran.stderr)
         lines = [json.loads(line) for line in (output / "figures.jsonl").read_text().splitlines()]
-        ours = {line["table"]: line["value"] for line in lines if line["profiler"] == "FlameProbe" and "value" in line}
+        ours = {line["table"]: line["value"] for line in lines if line.get("profiler") == "FlameProbe" and "value" in line}
         self.assertLess(ours["truth"], 0.35, lines)  # nothing right is 1; a hundred samples are seldom beyond 0.15
         self.assertGreater(ours["rooted"], 0.5)
         text = (output / "tables.md").read_text()
         self.assertRegex(text, r"\| inlined \| \d+\.\d")
         for peer in ("perf -g", "gperftools"):
-            self.assertTrue(any(line["profiler"] == peer for line in lines) or peer in ran.stderr, ran.stderr)
+            self.assertTrue(any(line.get("profiler") == peer for line in lines) or peer in ran.stderr, ran.stderr)
         self.assertTrue((output / "raw" / "inlined" / "FlameProbe" / "stacks.folded.gz").exists())
 
 
@@ -56,30 +60,78 @@ class Counting(Case):
         self.assertAlmostEqual(truth.distance(truth.shares_of(elsewhere, known, shares), shares), 0.65)
         self.assertEqual(truth.distance({}, shares), 1)
 
+    def figures(self, call="2026-01-01 10:00", earlier=False):
+        return Figures(self.directory / "figures.jsonl", Call(call, machine="a machine"), earlier)
+
     def test_a_peer_is_ahead_beyond_the_spread_only(self):
-        figures = Figures(self.directory / "figures.jsonl")
+        figures = self.figures()
         row = Row("truth", "some", "%")
-        for ours, ahead, near in ((0.30, 0.10, 0.29), (0.31, 0.11, 0.31), (0.32, 0.12, 0.33)):
+        for ours, best, near in ((0.30, 0.10, 0.29), (0.31, 0.11, 0.31), (0.32, 0.12, 0.33)):
             figures.add(row, "FlameProbe", ours)
-            figures.add(row, "ahead", ahead)
+            figures.add(row, "ahead", best)
             figures.add(row, "near", near)
         text = "\n".join(tables.table("truth", figures, ["FlameProbe", "ahead", "near"]))
         self.assertIn("**11.0 (10.0–12.0)**", text)
         self.assertIn("| 31.0 (29.0–33.0) |", text)
-        self.assertEqual([line for line in tables.ahead_of_us(figures) if line.startswith("- ")],
-                         ["- ahead, some (truth): 11.0 %, FlameProbe 31.0"])
+        self.assertEqual(tables.ahead_of_us(figures)[4:], ["| some | ahead 11.0 | 31.0 | not explained |", ""])
+        self.assertEqual(tables.what_keeps_us(figures), ["- Not explained: ahead, some."])
 
-    def test_parts_are_added(self):
-        path, row = self.directory / "figures.jsonl", Row("rooted", "some", "%", "more")
-        first = Figures(path)
-        first.add(row, "FlameProbe", 0.5)
+    def test_nothing_costs_less_than_nothing(self):
+        cost = Row("cost", "some", "%")
+        self.assertFalse(ahead(cost, [-0.07, -0.06, -0.05], [-0.02, -0.01, 0.0]))
+        self.assertTrue(ahead(cost, [-0.07, -0.06, -0.05], [0.01, 0.02, 0.03]))
+
+    def test_a_row_measured_anew_takes_the_place_of_the_earlier(self):
+        row, other = Row("rooted", "some", "%", "more"), Row("rooted", "other", "%", "more")
+        first = self.figures()
+        for value in (0.1, 0.5):
+            first.add(row, "FlameProbe", value)
+        first.add(other, "FlameProbe", 0.6)
         first.note(row, "other", "no result: none")
-        second = Figures(path, earlier=True)
+        first.end("2026-01-01 10:09", "0.1 to 0.2")
+        second = self.figures("2026-01-02 11:00", earlier=True)
+        self.assertEqual(second.values[row]["FlameProbe"], [0.1, 0.5])
+        self.assertEqual(second.notes[row]["other"], "no result: none")
         second.add(row, "FlameProbe", 0.7)
-        third = Figures(path, earlier=True)
-        self.assertEqual(third.values[row]["FlameProbe"], [0.5, 0.7])
-        self.assertEqual(third.notes[row]["other"], "no result: none")
-        self.assertEqual(len(Figures(path).values), 0)
+        third = self.figures("2026-01-03 12:00", earlier=True)
+        self.assertEqual((third.values[row]["FlameProbe"], third.values[other]["FlameProbe"]), ([0.7], [0.6]))
+        self.assertNotIn(row, third.notes)
+        told = tables.measured(third.rows("rooted"), third)
+        self.assertEqual(told, "1 run of each; 2026-01-02 11:00. On 2026-01-01 10:00 to 10:09, load 0.1 to 0.2: other.")
+        self.assertEqual(len(self.figures().values), 0)
+
+    def test_each_cause_is_about_a_row(self):
+        """The first that fits; a cause that fits nothing explains nothing."""
+        rows = {"C++ engine, 4,000 Hz, by its clock": ("gperftools", "perf -g"), "pthread_create": ("gperftools", "async-profiler", "samply"),
+                "2,000 threads, 99 Hz, by their clock": ("perf -g",), "fork and exit of a shell": ("samply",),
+                "C++ engine, 997 Hz, memory at most": ("samply",), "distance to the known sites": ("heaptrack",)}
+        found = [cause_of(Row("cost", name, "%"), peer) for name, peers in rows.items() for peer in peers]
+        self.assertEqual({cause.what for cause in found}, {cause.what for cause in CAUSES})
+        self.assertIsNone(cause_of(Row("truth", "inlined", "%"), "samply"))
+
+    def test_the_first_screen_counts_programs(self):
+        figures = self.figures()
+        for name, ours, theirs in (("one", 0.03, 0.02), ("two", 0.4, 0.02)):
+            for profiler, distance in (("FlameProbe", ours), ("peer", theirs), ("by chance", 0.01)):
+                figures.add(Row("truth", name, "%"), profiler, distance)
+            for profiler in ("FlameProbe", "peer"):
+                figures.add(Row("rooted", name, "%", "more"), profiler, 0.96 if profiler == "FlameProbe" else 0.94)
+        figures.note(Row("truth", "one", "%"), "peer", "lost 3")
+        lines = summary.first_screen(figures, ["FlameProbe", "peer"]).splitlines()
+        self.assertIn("| programs whose shares it tells right, of 2 | 1 | **2** |", lines)
+        self.assertIn("| programs whose stacks are whole, of 2 | 2 | 0 |", lines)
+        self.assertIn("| programs whose stacks are not whole, without a word of it, of 2 | 0 | 1 |", lines)
+
+    def test_cargo_flamegraph_writes_where_the_program_writes(self):
+        ran = runs.execute(["sh", "-c", "echo program; echo 'writing flamegraph to \"/x.svg\"'"], self.directory)
+        self.assertEqual(ran.stdout, "program\n")
+        (self.directory / "flamegraph.folded").write_text("shares;_start;main;leaf_70 3003009\n")
+        stacks = profilers.CargoFlamegraph().stacks("", 1000, self.directory)
+        self.assertEqual(stacks, [(["shares", "_start", "main", "leaf_70"], 3003009)])
+
+    def test_the_reason_is_the_error(self):
+        self.assertEqual(profilers.last_words("perf: done\nError: no stacks\n\nStack backtrace:\n 0: main\n"), "Error: no stacks")
+        self.assertEqual(profilers.last_words("it is not permitted\n"), "it is not permitted")
 
     def test_dhat(self):
         (self.directory / "dhat.json").write_text('{"ftbl": ["[root]", "0x10: site_50(unsigned int) (known.cpp:12)", "0x2: main (known.cpp:3)"], '
@@ -90,11 +142,12 @@ class Counting(Case):
 
     def test_tables_go_between_the_markers(self):
         page = self.directory / "page.md"
-        page.write_text(f"before\n{tables.BEGIN}\nold\n{tables.END}\nafter\n")
-        self.assertTrue(tables.put_into(page, "new"))
-        self.assertEqual(page.read_text(), f"before\n{tables.BEGIN}\nnew\n{tables.END}\nafter\n")
+        (one, end_one), (two, end_two) = tables.MARKERS["summary"], tables.MARKERS["tables"]
+        page.write_text(f"before\n{one}\nold\n{end_one}\nbetween\n{two}\nold\n{end_two}\nafter\n")
+        self.assertTrue(tables.put_into(page, {"summary": "first", "tables": "second"}))
+        self.assertEqual(page.read_text(), f"before\n{one}\nfirst\n{end_one}\nbetween\n{two}\nsecond\n{end_two}\nafter\n")
         page.write_text("no markers\n")
-        self.assertFalse(tables.put_into(page, "new"))
+        self.assertFalse(tables.put_into(page, {"summary": "first"}))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from pathlib import Path
 from harness import clean_environment, started, wait_until
 from kernel_heavy import forwarder
 from contenders import ENGINE, FLOOR
-from profilers import BUILD, NotHere, Profiler
+from profilers import BUILD, FlameProbe, NotHere, Profiler
 from programs import Missing, find, free_port, listening
 
 from figures_of_runs import Row
@@ -16,11 +16,16 @@ from rounds import Task
 from runs import execute
 from truth import KNOWN
 
+RATES = (99, 997, 4000)
 THREADS = BUILD / "tests" / "bench" / "whole" / "threads"
 
 
 def slower(value, alone):
     return value / alone - 1
+
+
+def of_alone(value, alone):
+    return value / alone
 
 
 def beyond(value, alone):
@@ -48,6 +53,15 @@ class Interrupt(Profiler):
         return [FLOOR, frequency]
 
 
+class Undrawn(FlameProbe):
+    """As the peers whose run makes no picture."""
+
+    name = "FlameProbe, no picture"
+
+    def environment(self, frequency, directory):
+        return super().environment(frequency, directory) | {"FLAMEPROBE_FORMAT": "none"}
+
+
 def engine(frequency, seconds, user):
     def run(profiler, directory):
         ran = execute(profiler.command([ENGINE, engine_rounds(seconds)], frequency, directory), directory)
@@ -57,13 +71,25 @@ def engine(frequency, seconds, user):
                 also={Interrupt.name: Interrupt(user)})
 
 
-def room(frequency, seconds):
+def told(frequency, seconds):
+    """What a timer that comes more seldom than it was asked to leaves out."""
+    def run(profiler, directory):
+        ran = execute(profiler.command([ENGINE, engine_rounds(seconds)], frequency, directory), directory)
+        if profiler.name == "alone":
+            return [ran.cpu_seconds], None, None
+        return [sum(ns for _, ns in profiler.stacks(str(ENGINE), frequency, directory)) / 1e9], None, None
+    return Task([Row("cost", f"C++ engine, {frequency:,} Hz, CPU time in the profile, of what it uses", "%", None)], run, [of_alone],
+                rare=True)
+
+
+def room(frequency, seconds, user):
     """Memory and disk, with the picture or whatever the run itself makes at its end."""
     def run(profiler, directory):
         ran = execute(profiler.command([ENGINE, engine_rounds(seconds)], frequency, directory), directory, memory=True)
         return [ran.peak_bytes, on_disk(directory) / seconds], None, None
     name = f"C++ engine, {frequency:,} Hz"
-    return Task([Row("cost", f"{name}, memory at most", "MB"), Row("cost", f"{name}, on disk a second", "kB/s")], run, [beyond, beyond])
+    return Task([Row("cost", f"{name}, memory at most", "MB"), Row("cost", f"{name}, on disk a second", "kB/s")], run, [beyond, beyond],
+                also={Undrawn.name: Undrawn(user)})
 
 
 def busy(threads, frequency):
@@ -80,12 +106,13 @@ def threads(count):
     return Task([Row("cost", "pthread_create", "us"), Row("cost", "pthread_create to the end of pthread_join", "us")], run, [beyond, beyond])
 
 
-def starts(times):
+def starts(times, user):
     """`true` from its start to where its user goes on, with whatever is written at the end."""
     def run(profiler, directory):
         seconds = sorted(execute(profiler.command(["/bin/true"], 99, directory), directory).seconds for _ in range(times))
         return [seconds[times // 2]], None, None
-    return Task([Row("cost", "start and end of `true`, by the wall clock, with what is written at the end", "ms")], run, [beyond])
+    return Task([Row("cost", "start and end of `true`, by the wall clock, with what is written at the end", "ms")], run, [beyond],
+                also={Undrawn.name: Undrawn(user)})
 
 
 def forks(number):
@@ -131,15 +158,23 @@ def needing(run):
 
 
 def tasks(options, user):
-    engines = [(997, 0.2)] if options.small else [(99, 1.5), (997, 1.5), (4000, 1.5)] if options.whole else [(99, 0.5), (4000, 0.5)]
-    return [*(engine(frequency, seconds, user) for frequency, seconds in engines), *others(options)]
-
-
-def others(options):
     if options.small:
-        return [threads(300), starts(3), forks(10), room(997, 0.3), busy(200, 99)]
+        return [engine(997, 0.2, user), told(997, 0.2), threads(300), starts(3, user), forks(10), room(997, 0.3, user)]
     if not options.whole:
-        return [starts(3), threads(3000), forks(60), busy(200, 997), room(997, 2), redis(997, 20_000)]
-    rates = (99, 997, 4000)
-    return [starts(25), threads(10_000), forks(200), room(997, 3), *(busy(count, rate) for count in (200, 2000) for rate in rates),
-            *(redis(rate, 100_000) for rate in rates), *(tokio(rate, 3) for rate in rates)]
+        return [engine(99, 0.5, user), engine(4000, 0.5, user), told(4000, 0.5), starts(3, user), threads(3000), forks(60), room(997, 2, user)]
+    return [*(engine(rate, 1.5, user) for rate in RATES), *(told(rate, 1) for rate in RATES), starts(9, user), threads(10_000), forks(200),
+            room(997, 3, user)]
+
+
+def thread_tasks(options):
+    if options.small or not options.whole:
+        return [busy(200, 99 if options.small else 997)]
+    return [busy(count, rate) for count in (200, 2000) for rate in RATES]
+
+
+def server_tasks(options):
+    if options.small:
+        return []
+    if not options.whole:
+        return [redis(997, 20_000)]
+    return [*(redis(rate, 100_000) for rate in RATES), *(tokio(rate, 2) for rate in RATES)]

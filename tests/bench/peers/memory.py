@@ -1,7 +1,6 @@
 """Memory: a program whose sites of allocation are known, all of blocks of one size, so that who counts calls and who counts bytes is
 measured alike. Distance as in truth.py, and how much longer the program took, with whatever is written at its end."""
 
-import contextlib
 import json
 import re
 from pathlib import Path
@@ -67,6 +66,7 @@ class Dhat(Profiler):
 
 
 WAYS = (FlameProbeAlloc, Heaptrack, Dhat)
+OTHERS = {way.name: (way().version, way().shown) for way in (Heaptrack, Dhat)}  # name -> (its version, how it is started)
 
 
 def shares_of(stacks, truth):
@@ -92,15 +92,6 @@ def task(rounds, user):
         return [distance(shares_of(stacks, truth), truth), ran.seconds], stacks, way.says(directory, ran.stderr)
     return Task([Row("memory", "distance to the known sites", "%"), Row("memory", "an allocating program, by its elapsed time", "%")], run,
                 [lambda found, _: found, slower], of={way.name: way(user) for way in WAYS})
-
-
-def versions():
-    """Of those that are no profilers of CPU time."""
-    found = {}
-    for way in (Heaptrack(), Dhat()):
-        with contextlib.suppress(NotHere, OSError):
-            found[way.name] = way.version()
-    return found
 
 
 def tasks(options, user):

@@ -55,7 +55,7 @@ def drawn(figures, title):
         parts += [f'<rect x="{10 + nth * 240}" y="{y}" width="10" height="10" fill="{fill}"/>', text(25 + nth * 240, y + 9, words)]
     y += 20
     for name, heading in HEADINGS.items():
-        rows = [row for row in figures.rows(name) if any(figures.values[row].values())]
+        rows = [row for row in figures.rows(name) if any(figures.values.get(row, {}).values())]
         if not rows:
             continue
         parts.append(text(10, y + 22, heading, font_size="15"))

@@ -2,9 +2,11 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[n] / part) for n, part in ((1, "whole"), (2, "integration"))]
@@ -33,12 +35,18 @@ def tool(name):
     return found
 
 
+def last_words(stderr):
+    """Why a command failed: its error rather than what came with it, such as a trace of the program itself."""
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    return next((line for line in lines if re.match("error", line, re.IGNORECASE)), " ".join(lines)[-200:])[:200]
+
+
 def output_of(*argv, directory=None):
     """Standard output; NotHere with the reason where the command fails."""
     timeout = PATIENCE
     done = run(argv, directory or "/tmp", clean_environment(), timeout=timeout)
     if done.timed_out or done.returncode != 0:
-        raise NotHere(f"{Path(str(argv[0])).name}: {'took more than %d s' % timeout if done.timed_out else done.stderr.strip()[-200:]}")
+        raise NotHere(f"{Path(str(argv[0])).name}: {'took more than %d s' % timeout if done.timed_out else last_words(done.stderr)}")
     return done.stdout
 
 
@@ -65,6 +73,12 @@ class Profiler:
         variables = [f"{name}={value}" for name, value in self.environment(frequency, directory).items()]
         return [*self.user, *self.before(frequency, directory), *(["env", *variables] if self.in_process else []), *argv]
 
+    def shown(self):
+        """How it is started, for a reader: without paths."""
+        with tempfile.TemporaryDirectory() as directory:
+            words = [re.sub(r"(?<![\w./])/\S*/", "", str(word)) for word in self.command(["PROGRAM"], 99, directory)]
+        return shlex.join(word for word in words if word not in ("env", *self.user))
+
     def stacks(self, program, frequency, directory):
         raise NotImplementedError
 
@@ -74,7 +88,8 @@ class Profiler:
 
     def says(self, directory, stderr):
         """What it says of time that it missed."""
-        return "; ".join(dict.fromkeys(line.strip() for line in stderr.splitlines() if MISSED.search(line)))
+        return "; ".join(dict.fromkeys(line.strip() for line in stderr.splitlines() if MISSED.search(line)
+                                       and not line.strip().endswith(":")))
 
 
 class FlameProbe(Profiler):
@@ -97,7 +112,7 @@ class FlameProbe(Profiler):
 
     def says(self, directory, stderr):
         facts = self.facts(directory)
-        told = [f"{what} {facts[what]}" for what in ("rooted", "truncated", "lost", "throttled") if facts.get(what, "0") != "0"]
+        told = [f"{what} {facts[what]}" for what in ("truncated", "lost", "throttled") if facts.get(what, "0") != "0"]
         stacks = readers.folded((Path(directory) / "flameprobe.folded").read_text(), 1)
         named = {frame for frames, _ in stacks for frame in frames[-1:] if re.match(r"\[(not sampled|kernel, not)", frame)}
         every = sum(count for _, count in stacks)
@@ -120,6 +135,12 @@ class Perf(Profiler):
         return readers.perf_script(output_of(tool("perf"), "script", "--force", "-i", f"{directory}/perf.data", "-F",
                                              "comm,tid,period,ip,sym", directory=directory))
 
+    def says(self, directory, stderr):
+        """The recorder's warnings, and the records that `perf report --stats` counts."""
+        counted = output_of(tool("perf"), "report", "--stats", "--force", "-i", f"{directory}/perf.data")
+        lost = re.findall(r"^\s*((?:LOST|THROTTLE)\w*) events:\s+([1-9]\d*)", counted, re.MULTILINE)
+        return "; ".join(filter(None, [super().says(directory, stderr), *(f"{number} {kind}" for kind, number in lost)]))
+
     def to_picture(self, program, directory):
         return (f"'{tool('perf')}' script --force -i '{directory}/perf.data' 2>/dev/null | '{tool('inferno-collapse-perf')}' "
                 f"2>/dev/null | '{tool('inferno-flamegraph')}' > '{directory}/picture.svg'")
@@ -134,9 +155,24 @@ class PerfDwarf(Perf):
     name = "perf dwarf"
     options = ["--call-graph", "dwarf"]
 
-    def to_picture(self, program, directory):
-        """cargo flamegraph's program, which records so too."""
-        return f"'{tool('flamegraph')}' --perfdata '{directory}/perf.data' -o '{directory}/picture.svg' 2>&1"
+
+class CargoFlamegraph(Profiler):
+    """What `cargo flamegraph` starts: perf with 64,000 bytes of each stack, which it draws itself at the end. The command for perf is its
+    own but for the event, which is the others' also where the machine has counters. It leaves perf.data where it was started."""
+
+    name = "cargo flamegraph"
+    in_process = False
+
+    def version(self):
+        return output_of(tool("flamegraph"), "--version").split()[-1]
+
+    def before(self, frequency, directory):
+        return [tool("flamegraph"), "-c", f"record -e cpu-clock -F {frequency} --call-graph dwarf,64000 -g", "-o",
+                f"{directory}/flamegraph.svg", "--post-process", f"tee {directory}/flamegraph.folded", "--"]
+
+    def stacks(self, program, frequency, directory):
+        """It counts the event, which is nanoseconds."""
+        return readers.folded((Path(directory) / "flamegraph.folded").read_text(), 1)
 
 
 class Gperftools(Profiler):
@@ -180,7 +216,7 @@ class AsyncProfiler(Profiler):
         return re.search(r"async-profiler-([\d.]+)\.jar", str(found))[1]
 
     def arguments(self, frequency, directory):
-        return f"start,event=cpu,interval={round(1e9 / frequency)},threads,total,loglevel=error,{self.options.format(directory)}"
+        return f"start,event=cpu,interval={round(1e9 / frequency)},threads,total,log=stderr,loglevel=warn,{self.options.format(directory)}"
 
     def environment(self, frequency, directory):
         return {"LD_PRELOAD": self.library(), "ASPROF_COMMAND": self.arguments(frequency, directory)}
@@ -248,4 +284,4 @@ class PprofRs(Profiler):
         return f"'{tool('inferno-flamegraph')}' '{directory}/pprof_rs.folded' > '{directory}/picture.svg'"
 
 
-EVERY = (FlameProbe, PerfFramePointers, PerfDwarf, Gperftools, AsyncProfiler, AsyncProfilerDwarf, Samply, PprofRs)
+EVERY = (FlameProbe, PerfFramePointers, PerfDwarf, CargoFlamegraph, Gperftools, AsyncProfiler, AsyncProfilerDwarf, Samply, PprofRs)

@@ -1,6 +1,8 @@
 """From the program's end to a picture and to a table of functions; rendering; opening the picture in a browser."""
 
 import os
+import re
+import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +10,7 @@ from pathlib import Path
 import profilers
 from harness import RENDER
 from contenders import ENGINE
-from profilers import NotHere, Profiler, tool
+from profilers import NotHere, Profiler, output_of, tool
 
 from cost import beyond, engine_rounds
 from figures_of_runs import Row
@@ -17,6 +19,23 @@ from runs import execute, shell
 
 MAKE_FOLDED = Path(__file__).resolve().parent.parent / "make_folded.py"
 FREQUENCY = 4000
+
+
+def version_of(*argv):
+    return lambda: re.search(r"\d[\w.]*", output_of(tool(argv[0]), *argv[1:]))[0]
+
+
+def inferno_version():
+    """It does not tell; cargo knows what it has installed."""
+    tool("inferno-flamegraph")
+    found = re.search(r'"inferno (\S+) ', (profilers.TOOLS / "cargo" / ".crates.toml").read_text())
+    return found[1] if found else "version not known"
+
+
+# name -> (its version, how it is started)
+OTHERS = {"inferno": (inferno_version, lambda: "inferno-flamegraph FOLDED"),
+          "go tool pprof": (version_of("go", "version"), lambda: "go tool pprof -top PROGRAM PROFILE"),
+          "chromium": (version_of("chromium", "--version"), lambda: "chromium --headless=new --screenshot PAGE")}
 
 
 def profile_of_engine(profiler, samples, directory):
@@ -49,9 +68,10 @@ def table(samples):
 
     def run(way, directory):
         profile_of_engine(way[0](), samples, directory)
-        ran = shell(f"{way[1](directory)} > table.txt", directory, timeout=profilers.PATIENCE)
-        return [ran.seconds], None, None
-    return Task([Row("time", f"{samples:,} samples to a table of functions", "s")], run, of=ways, rare=True)
+        ran = shell(f"{way[1](directory)} > table.txt", directory, memory=True, timeout=profilers.PATIENCE)
+        return [ran.seconds, ran.peak_bytes], None, None
+    name = f"{samples:,} samples to a table of functions"
+    return Task([Row("time", name, "s"), Row("time", f"{name}, memory", "MB")], run, of=ways, rare=True)
 
 
 def folded(stacks):
@@ -80,8 +100,8 @@ def svg(stacks):
                 run, of=DRAWERS, rare=True)
 
 
-def page(stacks):
-    """Beyond an empty page."""
+def page(stacks, times):
+    """Beyond an empty page, the median of some times: a browser's start varies more than a page takes."""
     pages = {"FlameProbe": (DRAWERS["FlameProbe"], "svg"), "FlameProbe, page": (DRAWERS["FlameProbe"], "html"),
              "inferno": (DRAWERS["inferno"], "svg")}
 
@@ -93,9 +113,10 @@ def page(stacks):
             path = directory / f"page.{way[1]}"
             shell(way[0](folded(stacks), path), directory)
         sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
-        return [execute([tool("chromium"), "--headless=new", "--disable-gpu", "--disable-extensions", "--disable-background-networking",
-                         *sandbox, f"--user-data-dir={directory}/home", f"--screenshot={directory}/page.png", path.as_uri()],
-                        directory).seconds], None, None
+        command = [tool("chromium"), "--headless=new", "--disable-gpu", "--disable-extensions", "--disable-background-networking",
+                   *sandbox, f"--user-data-dir={directory}/home", f"--screenshot={directory}/page.png", path.as_uri()]
+        execute(command, directory)  # makes the browser's own directory
+        return [statistics.median(execute(command, directory).seconds for _ in range(times))], None, None
     return Task([Row("time", f"{stacks:,} distinct stacks: opened by chromium", "s")], run, [beyond], of=pages, rare=True)
 
 
@@ -103,4 +124,4 @@ def tasks(options):
     if options.small:
         return [picture(300), table(300), svg(2000)]
     few, many = (20_000, 1_000_000) if options.whole else (4000, 200_000)
-    return [picture(few), table(few), svg(many), page(20_000)]
+    return [picture(few), table(few), svg(many), page(20_000, 5 if options.whole else 1)]

@@ -15,6 +15,7 @@ import profilers
 from profilers import NotHere
 
 NO_RESULT = "no result"
+LONG = 25  # seconds that one run of a profiler may take to be run again
 
 
 @dataclass
@@ -24,26 +25,28 @@ class Task:
     figures: list = None  # for each row, what to make of a profiler's value and of the alone run's in this round; None: no such run
     of: dict = None  # what is run by name; None: every profiler that is here
     also: dict = field(default_factory=dict)  # what is run besides, for comparison
-    rare: bool = False  # takes long: the first round of three only
+    rare: bool = False  # takes long: the first round of three only, beside others
     shown_alone: list = ()  # for each row, under which name the alone run's own value is shown, or None
 
 
 class Rounds:
     def __init__(self, figures, here, alone, options):
         self.figures, self.here, self.alone, self.options = figures, here, alone, options
-        self.tasks, self.took, self.failed = [], {}, {}
+        self.tasks, self.took, self.left = [], {}, set()
         if not options.add:
             shutil.rmtree(profilers.OUTPUT / "raw", ignore_errors=True)
 
     def add(self, tasks):
-        self.tasks += [task for task in tasks if any(self.options.rows in row.name for row in task.rows)]
+        self.tasks += [task for task in tasks if any(wanted in row.name for row in task.rows
+                                                        for wanted in self.options.rows or [""])]
 
     def until(self, deadline):
         """No task is begun that did not fit into the time that is left, judged by its last run."""
+        all_rare = all(task.rare for task in self.tasks)
         for number in range(1 if self.options.small else 1000):
             begun = 0
             for nth, task in enumerate(self.tasks):
-                if task.rare and number % 3 != 0:
+                if task.rare and not all_rare and number % 3 != 0:
                     continue
                 if number > 0 and time.monotonic() + self.took.get(nth, 0) > deadline or number == 0 and time.monotonic() > deadline:
                     continue
@@ -63,13 +66,17 @@ class Rounds:
         first = number % len(names)
         values = {}
         for name in names[first:] + names[:first]:
-            if (task.rows[0], name) in self.failed:
+            if (task.rows[0], name) in self.left:
                 continue
+            begun = time.monotonic()
             try:
                 values[name] = self.under(task, name)
             except (NotHere, OSError, ValueError, LookupError) as why:
-                self.failed[task.rows[0], name] = why
+                self.left.add((task.rows[0], name))
                 self.figures.note(task.rows[0], name, f"{NO_RESULT}: {'' if isinstance(why, NotHere) else type(why).__name__} {why}")
+            if time.monotonic() - begun > LONG:
+                self.left.add((task.rows[0], name))
+                print(f"{task.rows[0].name}: {name} took {time.monotonic() - begun:.0f} s and is not run again", file=sys.stderr)
         alone = values.pop("alone", None)
         if task.figures and alone is None:
             return

@@ -11,6 +11,8 @@ from pathlib import Path
 import profilers
 from profilers import NotHere
 
+OF_FLAMEGRAPH = re.compile(r"^writing flamegraph to .*\n", re.MULTILINE)  # cargo flamegraph's, where the program writes too
+
 
 @dataclass
 class Ran:
@@ -61,10 +63,11 @@ def execute(command, directory, memory=False, timeout=120):
     if ran.timed_out:
         raise NotHere(f"it took more than {timeout} s")
     if ran.returncode != 0:
-        raise NotHere(f"exit status {ran.returncode}: {ran.stderr.strip()[-200:]}")
+        raise NotHere(f"exit status {ran.returncode}: {profilers.last_words(ran.stderr)}")
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Ran(ran.stdout, ran.stderr, seconds, used, watched.peak if memory else 0)
+    stdout = OF_FLAMEGRAPH.sub("", ran.stdout)
+    return Ran(stdout, ran.stderr, seconds, used, watched.peak if memory else 0)
 
 
-def shell(command, directory, timeout=120):
-    return execute(["bash", "-o", "pipefail", "-c", command], directory, timeout=timeout)
+def shell(command, directory, memory=False, timeout=120):
+    return execute(["bash", "-o", "pipefail", "-c", command], directory, memory=memory, timeout=timeout)

@@ -164,6 +164,11 @@ def every(seconds, frequency):
         Known("in step with the period", frequency, lambda: [target("rhythm"), round(1e9 / frequency), round(1000 * seconds)],
               rhythm_truth),
         Known("half in system calls", frequency, lambda: [target("calls"), seconds], calls_truth, calls_function),
+    ]
+
+
+def jit(seconds, frequency):
+    return [
         Known("JIT: node", frequency, lambda: node(round(200 * seconds)), told, jit_function, rare=True),
         Known("JIT: Java", frequency, lambda: java(round(90 * seconds)), told, jit_function, rare=True),
     ]
@@ -200,6 +205,13 @@ def task(known):
                 shown_alone=["by chance", None])
 
 
+def size(options):
+    return (0.3, 997) if options.small else (0.7, 399) if options.whole else (0.5, 499)
+
+
 def tasks(options):
-    seconds, frequency = (0.3, 997) if options.small else (2, 199) if options.whole else (0.5, 499)
-    return [task(known) for known in every(seconds, frequency)]
+    return [task(known) for known in every(*size(options))]
+
+
+def jit_tasks(options):
+    return [task(known) for known in jit(*size(options))]

@@ -41,12 +41,14 @@ class GperftoolsRealTime(Gperftools):
 
 
 class PerfSwitches(Perf):
-    """A thread's wait belongs to the stack at which it left the CPU, until it has one again."""
+    """A thread's wait belongs to the stack at which it left the CPU, until it has one again. With the maps that perf reads of what
+    runs already, its own child among them before it is the program, it could follow no stack of the program in every other run."""
 
     name = "perf, sched_switch"
 
     def before(self, frequency, directory):
-        return [tool("perf"), "record", "-e", "sched:sched_switch", "-a", "--call-graph", "dwarf", "-o", f"{directory}/perf.data", "--"]
+        return [tool("perf"), "record", "--synth=no", "-m", "16M", "-e", "sched:sched_switch", "-a", "--call-graph", "dwarf",
+                "-o", f"{directory}/perf.data", "--"]
 
     def stacks(self, program, frequency, directory):
         text = output_of(tool("perf"), "script", "--force", "-i", f"{directory}/perf.data", "-F", "comm,tid,time,event,trace,ip,sym",
