@@ -41,7 +41,7 @@ def measure(argv, user, engine, frequency, directory):
     weight = lambda true: sum(count for frames, count in stacks if true(frames))
     on_stacks = weight(lambda frames: not frames[-1].startswith("[not sampled") and frames[-1] not in ("[lost]", "[truncated]"))
     hits = sum(function["total"] for function in told["functions"] if function["name"] in ("early", "late"))
-    return {"process": process / period, "hits": hits, "picture": weight(lambda _: True), "stacks": on_stacks, "true": early / every,
+    return {"process": process / period, "picture": weight(lambda _: True), "stacks": on_stacks, "hits": hits, "true": early / every,
             "early": weight(lambda frames: "early" in frames), "late": weight(lambda frames: "late" in frames)}
 
 
