@@ -2,6 +2,7 @@
 counts as it says. No time is judged."""
 
 import json
+import struct
 import sys
 import unittest
 
@@ -50,6 +51,12 @@ class Counting(Case):
     def test_perf_script(self):
         self.assertEqual(readers.perf_script(PERF), [(["known", "main", "leaf_70", "burn (inlined)"], 1003009),
                                                      (["known", "[unknown]"], 1003009)])
+
+    def test_gperftools(self):
+        """The frames that all stacks have, which its own folded text leaves out, are there."""
+        data = struct.pack("<12Q", 0, 3, 0, 2500, 0, 7, 2, 0x10, 0x21, 0, 1, 0)
+        named = "--- symbol\nbinary=/x\n0x0000000000000010 work<0000000000000010>--burn(int)\n0x0000000000000020 start_thread\n---\n"
+        self.assertEqual(readers.gperftools(data, named), [(["start_thread", "work", "burn(int)"], 7 * 2_500_000)])
 
     def test_distance(self):
         known = truth.Known("", 99, list, dict)

@@ -2,7 +2,7 @@
 
 Installs the peers that the registries have (--no-install: takes what is there), finds out which of them run here and says
 what does not and why, and runs everything in turn, round after round, until the time is used: ten minutes, or an hour with
---whole. That can be done in parts, each with its date: --whole --parts truth --minutes 14, then --add --whole --parts cost,
+--whole. That can be done in parts, each with its date: --whole --parts code --minutes 12, then --add --whole --parts lives,
 and so on. A row that is measured anew takes the place of the earlier one. Every value and each profiler's own stacks are
 kept in BUILD/peers; the tables and plots are BUILD/peers/index.html and plots.png. --write also puts the tables into
 docs/performance.md; --minutes 0 --add --write does it again without measuring. BUILD is `build`, or FLAMEPROBE_BUILD."""
@@ -31,7 +31,7 @@ import waiting
 from figures_of_runs import Call, Figures
 from rounds import Rounds
 
-PARTS = ("truth", "jit", "cost", "threads", "servers", "waits", "memory", "time")
+PARTS = ("code", "lives", "jit", "cost", "threads", "servers", "waits", "memory", "time")
 NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 
 
@@ -93,9 +93,9 @@ def options_of(arguments):
 
 def tasks_of(options, here, user):
     """part -> its tasks, in the order of the tables."""
-    return dict(zip(PARTS, (truth.tasks(options), truth.jit_tasks(options), cost.tasks(options, user), cost.thread_tasks(options),
-                            cost.server_tasks(options), waiting.tasks(options, here), memory.tasks(options, user),
-                            rendering.tasks(options))))
+    return {"code": truth.tasks(options, truth.code), "lives": truth.tasks(options, truth.lives), "jit": truth.tasks(options, truth.jit),
+            "cost": cost.tasks(options, user), "threads": cost.thread_tasks(options), "servers": cost.server_tasks(options),
+            "waits": waiting.tasks(options, here), "memory": memory.tasks(options, user), "time": rendering.tasks(options)}
 
 
 def results(figures, columns, output, write):

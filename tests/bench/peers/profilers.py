@@ -189,10 +189,9 @@ class Gperftools(Profiler):
         return {"LD_PRELOAD": library, "CPUPROFILE": f"{directory}/gperftools.prof", "CPUPROFILE_FREQUENCY": frequency}
 
     def stacks(self, program, frequency, directory):
-        data = (Path(directory) / "gperftools.prof").read_bytes()
-        period_us = int.from_bytes(data[24:32], "little")  # the fourth word of the header
-        text = output_of(tool("google-pprof"), "--collapsed", program, f"{directory}/gperftools.prof", directory=directory)
-        return readers.folded(text, period_us * 1000)
+        """Its own folded text has no frames that all stacks have, such as start_thread."""
+        named = output_of(tool("google-pprof"), "--raw", program, f"{directory}/gperftools.prof", directory=directory)
+        return readers.gperftools((Path(directory) / "gperftools.prof").read_bytes(), named)
 
     def to_picture(self, program, directory):
         return (f"'{tool('google-pprof')}' --collapsed '{program}' '{directory}/gperftools.prof' 2>/dev/null | "

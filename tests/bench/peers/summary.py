@@ -28,33 +28,32 @@ COUNTS = (("programs whose shares it tells right", True), ("programs whose stack
 
 
 def counts(figures, profiler):
-    """(for each of COUNTS how many programs, of how many)"""
+    """For each of COUNTS in how many programs, of how many that have a figure."""
     asked = [row for row in figures.rows("truth") if figures.of(row, profiler)]
-    rooted = {row.name: row for row in figures.rows("rooted")}
+    rooted = {row: figures.of(of, profiler) for row in asked for of in figures.rows("rooted") if of.name == row.name}
+    rooted = {row: statistics.median(values) for row, values in rooted.items() if values}
 
     def near(row):
         return statistics.median(figures.of(row, profiler)) <= statistics.median(figures.of(row, "by chance") or [0]) + NEAR
 
-    def whole(row):
-        return statistics.median(figures.of(rooted[row.name], profiler)) >= MOST
-
     def silent(row):
-        return not whole(row) and not figures.notes.get(row, {}).get(profiler)
-    return [sum(map(holds, asked)) for holds in (near, whole, silent)], len(asked)
+        return rooted[row] < MOST and not figures.notes.get(row, {}).get(profiler)
+    return (sum(map(near, asked)), len(asked)), (sum(share >= MOST for share in rooted.values()), len(rooted)), \
+        (sum(map(silent, rooted)), len(rooted))
 
 
 def count_rows(figures, columns):
     of = {column: counts(figures, column) for column in columns}
-    most = max((asked for _, asked in of.values()), default=0)
+    most = max((asked for found in of.values() for _, asked in found), default=0)
     if most == 0:
         return []
     lines = []
     for nth, (name, more_is_better) in enumerate(COUNTS):
-        ours, cells = of[OURS][0][nth], []
-        for found, asked in of.values():
-            best = found[nth] > ours if more_is_better else found[nth] < ours
-            text = f"{found[nth]}" if asked == most else f"{found[nth]} of {asked}"
-            cells.append("–" if asked == 0 else f"**{text}**" if best and asked == most else text)
+        ours, cells = of[OURS][nth][0], []
+        for found, asked in (counted[nth] for counted in of.values()):
+            best = asked == most and (found > ours if more_is_better else found < ours)
+            text = f"{found}" if asked == most else f"{found} of {asked}"
+            cells.append("–" if asked == 0 else f"**{text}**" if best else text)
         lines.append(f"| {name}, of {most} | {' | '.join(cells)} |")
     return lines
 

@@ -142,24 +142,31 @@ def jit_function(name):
     return lambda frame: re.search(rf"(?<![\w]){name}(?![\w])", frame) is not None
 
 
-def every(seconds, frequency):
-    """The programs, sized for some seconds of CPU time; and at this frequency, but for one that needs more samples."""
+def mode_of_known(mode, amount):
+    return lambda: [KNOWN, mode, amount]
+
+
+def code(seconds, frequency):
+    """Programs whose stacks and names are hard, sized for some seconds of CPU time."""
     rounds = round(3000 * seconds)
 
     def shares(mode):
         return lambda: [target("shares"), mode, rounds]
-
-    def known(mode, amount):
-        return lambda: [KNOWN, mode, amount]
     leaves = fixed(leaf_70=70, leaf_20=20, leaf_7=7, leaf_3=3)
     return [
         Known("no frame pointers", frequency, shares("leaves"), leaves),
         Known("inlined", frequency, shares("inlined"), fixed(inlined_45=45, inlined_25=25, host_30=30)),
-        Known("lambdas", frequency, known("lambdas", rounds), told, lambda_number),
+        Known("lambdas", frequency, mode_of_known("lambdas", rounds), told, lambda_number),
         Known("stripped", frequency, lambda: [stripped(), "leaves", rounds], leaves, by_size=True),
-        Known("recursion, 224 KiB deep", frequency, known("deep", rounds), told),
-        Known("3 long threads", frequency, known("threads", rounds), told),
-        Known("2,000 idle threads", frequency, known("idle", 2000), told),
+        Known("recursion, 224 KiB deep", frequency, mode_of_known("deep", rounds), told),
+    ]
+
+
+def lives(seconds, frequency):
+    """Programs whose threads and rhythms are hard."""
+    return [
+        Known("3 long threads", frequency, mode_of_known("threads", round(3000 * seconds)), told),
+        Known("2,000 idle threads", frequency, mode_of_known("idle", 2000), told),
         Known("threads of 2 ms", frequency, lambda: [target("brief"), "thread", 2000, round(1000 * seconds)], brief_truth),
         Known("in step with the period", frequency, lambda: [target("rhythm"), round(1e9 / frequency), round(1000 * seconds)],
               rhythm_truth),
@@ -205,13 +212,8 @@ def task(known):
                 shown_alone=["by chance", None])
 
 
-def size(options):
-    return (0.3, 997) if options.small else (0.7, 399) if options.whole else (0.5, 499)
-
-
-def tasks(options):
-    return [task(known) for known in every(*size(options))]
-
-
-def jit_tasks(options):
-    return [task(known) for known in jit(*size(options))]
+def tasks(options, programs):
+    """`programs`: one of the functions above. Below the kernel's tick, 250 times a second, every timer can come as often as it is asked
+    to."""
+    seconds, frequency = (0.3, 997) if options.small else (1.4 if options.whole else 0.8, 199)
+    return [task(known) for known in programs(seconds, frequency)]
