@@ -3,7 +3,9 @@ a generator per program that gives (name, Run, executable's path) once it has en
 
 import contextlib
 import os
+import re
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -133,6 +135,65 @@ def nginx(directory, env, seconds):
                 break
         os.kill(process.pid, 3)  # SIGQUIT: end gracefully
         return ended(process, directory, begun, "nginx"), server
+
+
+@contextlib.contextmanager
+def nginx_masters(directory, env, keeps=()):
+    """nginx as a daemon of two workers; gives its Upgrade. `keeps`: variables of its environment that its configuration keeps,
+    which else clears it. All masters are ended: they are children of this process (harness.py)."""
+    server = find("nginx")
+    os.chmod(directory, 0o777)
+    os.chmod(directory.parent, 0o755)
+    (directory / "www").mkdir(mode=0o777)
+    (directory / "www" / "page.txt").write_text(words(4000))
+    port = free_port()
+    text = NGINX.format(dir=directory, port=port).replace("daemon off;", "".join(f"env {name};\n" for name in keeps))
+    (directory / "nginx.conf").write_text(text)
+    subprocess.run([server, "-p", directory, "-c", directory / "nginx.conf"], cwd=directory, env=env, check=True, timeout=60)
+    upgrade = Upgrade(directory / "nginx.pid", port)
+    try:
+        yield upgrade
+    finally:
+        for pid in upgrade.masters:
+            if Path(f"/proc/{pid}").exists():
+                os.kill(pid, signal.SIGKILL)
+
+
+class Upgrade:
+    """nginx's upgrade of its binary while it serves: the next master (USR2), the end of the first one's workers (WINCH) and of
+    the first (QUIT)."""
+
+    def __init__(self, file, port):
+        self.file, self.port = file, port
+        self.masters = [wait_until(lambda: listening(port) and self.master(), what="nginx listens")]
+
+    def master(self):
+        text = self.file.read_text().strip() if self.file.exists() else ""
+        return int(text) if text else 0
+
+    def serve(self):
+        """The number of answers; each is the whole page."""
+        told = load([find("wrk"), "-t", 1, "-c", 16, "-d", "1s", "-H", "Accept-Encoding: gzip", f"http://127.0.0.1:{self.port}/page.txt"])
+        if "Non-2xx" in told or "Socket errors" in told:
+            raise AssertionError(told)
+        return int(re.search(r"(\d+) requests in", told)[1])
+
+    def children(self, pid):
+        return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+
+    def begin(self):
+        os.kill(self.masters[0], signal.SIGUSR2)
+        self.masters.append(wait_until(lambda: self.master() not in (0, self.masters[0]) and self.master(), what="the next master"))
+
+    def retire_workers(self):
+        """The next master, a child of the first, is its only child then."""
+        os.kill(self.masters[0], signal.SIGWINCH)
+        wait_until(lambda: self.children(self.masters[0]) == [str(self.masters[1])], 30, "the end of the first workers")
+
+    @staticmethod
+    def end(pid):
+        os.kill(pid, signal.SIGQUIT)
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
 def whole(argv, directory, env):

@@ -4,7 +4,8 @@ import os
 import sys
 import unittest
 
-from harness import COMMAND, RENDER, Case, clean_environment, profiled, run
+from forged import with_controls
+from harness import COMMAND, RENDER, Case, clean_environment, host, profiled, run
 
 # Colour, clear, the window's title ended by BEL, the same of one character (C1), and text backwards.
 EVIL = "a\x1b[31mX\nY\x1b[2J\x1b]0;title\x07\u009b31m\u202eb\x7f"
@@ -54,6 +55,24 @@ class Escapes(Case):
         thread = render(profile, "--thread", "nope")
         self.assertEqual(thread.returncode, 1)
         self.assertIn("\ufffd[31mX Y\ufffd[2J", thread.stderr)
+
+    def test_a_profile_that_was_made_to_hold_them(self):
+        """In each of its texts: facts and their names, paths, counters, labels, threads, engine."""
+        ran = run([host("ends"), "return", "300"], self.directory, profiled(FREQ=499, OUT="good", FORMAT="none", LABELS="release=spring"))
+        self.assertEqual(ran.returncode, 6, ran.stderr)
+        forged = self.directory / "forged.fprobe"
+        forged.write_bytes(with_controls((self.directory / "good.fprobe").read_bytes()))
+        cut = self.directory / "cut.fprobe"
+        cut.write_bytes(forged.read_bytes()[:-20])
+        render = lambda *options: run([RENDER, *options], self.directory)
+        told = render(forged, "--info")
+        self.assertEqual(told.returncode, 0, told.stderr)
+        for text in ("r l  s =spring", "host- nds", "compil\ufffdrs:", "k\ufffdrn\ufffdl:"):
+            self.assertIn(text, told.stdout)
+        self.assert_harmless(told, render(forged, "--top", "20"), render(forged, "--thread", "nope"), render(forged, "--tree", "--top", "3"),
+                             render(forged, "--by-scope"), render(cut, "--info"), render("--diff", forged, cut, "--top", "9"),
+                             run([COMMAND, "compare", forged, cut], self.directory, clean_environment()))
+        self.assert_harmless(render(forged, "-o", self.directory / "x.svg"), render(cut, "-o", self.directory / "x.html"), prints=False)
 
     def test_commands(self):
         flameprobe = lambda *options: run([COMMAND, *options], self.directory, clean_environment())

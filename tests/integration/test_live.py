@@ -16,13 +16,15 @@ import sys
 import termios
 import unittest
 import urllib.parse
+from pathlib import Path
 
-from harness import COMMAND, Case, clean_environment, profiled, started, wait_until
+from forged import of_process
+from harness import COMMAND, Case, clean_environment, host, profiled, render, run, started, wait_until
 
 BUSY = [sys.executable, "-c", "import threading\nwhile True: sum(range(1000))"]
 
 
-class Live(Case):
+class Shown(Case):
     def busy(self, **settings):
         """A busy program under the profiler, until the end of the test, with some samples written."""
         child = self.enterContext(started(BUSY, self.directory, profiled(FREQ=499, FORMAT="none", OUT="busy", **settings)))
@@ -46,6 +48,8 @@ class Live(Case):
         answer = connection.getresponse()
         return answer.status, answer.read().decode(), answer
 
+
+class Live(Shown):
     def test_the_page_is_for_this_machine_and_the_token_only(self):
         for engine in ("ring", "timer"):
             child = self.busy(ENGINE=engine)
@@ -168,6 +172,121 @@ class Live(Case):
         done = subprocess.run([COMMAND, "top", str(child.pid)], stdin=subprocess.DEVNULL, env=clean_environment(), capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 2)
         self.assertIn("must be a terminal", done.stderr)
+
+
+FORGER = """
+import os, signal, sys, time
+path, pid, name, mode = sys.argv[1], int(sys.argv[2]), sys.argv[3], int(sys.argv[4], 8)
+open("/proc/self/comm", "w").write(name)  # as a collector's
+if mode == 0:
+    os.mkfifo(path)
+    held = os.open(path, os.O_RDWR)
+else:
+    held = os.open(path, os.O_RDWR)
+    os.fchmod(held, mode)
+print("held", flush=True)
+time.sleep(600)
+"""
+
+
+class Forged(Shown):
+    """Any process may call itself flameprobe, and any user may put files into /tmp: what they say of another user's process is
+    not believed, and nothing waits for them."""
+
+    NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+
+    def setUp(self):
+        super().setUp()
+        if os.geteuid() != 0:
+            self.skipTest("only root can have another user's process")
+        self.need("setpriv")
+        self.directory.chmod(0o755)
+        self.place = self.fresh_directory("tmp")
+        self.place.chmod(0o1777)
+        # Of another program than those that are looked at: its function tells what was believed.
+        ran = run([host("ends"), "return", "400"], self.directory, profiled(FREQ=499, OUT="true", FORMAT="none"))
+        self.assertEqual(ran.returncode, 6, ran.stderr)
+        self.true = (self.directory / "true.fprobe").read_bytes()
+        self.assertIn("work_ms", render(self.directory / "true.fprobe", "--top", "20").stdout)
+
+    def forge(self, pid, mode=0o644, name="flameprobe", user=None):
+        """A process that has a forged profile of `pid` open to write; `mode` 0: a pipe."""
+        path = self.place / f"forged-{mode:o}.fprobe"
+        if mode != 0:
+            path.write_bytes(of_process(self.true, pid))
+            os.chown(path, 65534 if user is None else 0, 65534 if user is None else 0)
+        forger = self.enterContext(started([*(self.NOBODY if user is None else user), sys.executable, "-c", FORGER, path, pid, name, f"{mode:o}"],
+                                           self.directory, clean_environment(), stdout=subprocess.PIPE))
+        self.assertEqual(forger.stdout.readline(), "held\n")
+        self.addCleanup(forger.stdout.close)
+        return path
+
+    def top(self, pid):
+        return subprocess.run([COMMAND, "top", "--once", str(pid)], env=clean_environment(), capture_output=True, text=True, timeout=60)
+
+    def test_the_forger_would_be_believed_if_it_were_the_user(self):
+        """Else the other tests here would test nothing."""
+        other = self.enterContext(started([host("single"), "work", "60"], self.directory, clean_environment()))
+        self.forge(other.pid, user=["env"])
+        self.assertIn("work_ms", self.top(other.pid).stdout)
+
+    def test_another_users_collector(self):
+        child = self.enterContext(started([host("single"), "work", "60"], self.directory, clean_environment()))
+        for mode, name in ((0o644, "flameprobe"), (0, "flameprobe"), (0o666, "flameprobe"), (0o644, "host-single")):
+            self.forge(child.pid, mode, name)
+            with self.subTest(mode=f"{mode:o}", name=name):
+                done = self.top(child.pid)  # looks at it from outside
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertNotIn("work_ms", done.stdout)
+                self.assertIn("single_work", done.stdout)
+
+    def test_a_file_that_others_may_write(self):
+        """Root's own process has it open, but anybody may have written it."""
+        child = self.enterContext(started([host("single"), "work", "60"], self.directory, clean_environment()))
+        self.forge(child.pid, 0o666, user=["env"])
+        done = self.top(child.pid)
+        self.assertEqual((done.returncode, "work_ms" in done.stdout), (0, False), done.stderr)
+
+    def test_a_profile_whose_name_leads_elsewhere_later(self):
+        """It is read where it is open, and no link in its place is followed."""
+        child = self.busy()
+        secret = self.directory / "secret.fprobe"
+        secret.write_bytes(of_process(self.true, child.pid))
+        growing = next(self.directory.glob("busy.run/*.fprobe"))
+        growing.rename(growing.with_name("away.fprobe"))
+        growing.symlink_to(secret)
+        done = self.top(child.pid)
+        self.assertEqual((done.returncode, "work_ms" in done.stdout), (0, False), done.stderr)
+        self.assertGreater(self.samples(child.pid), 20)
+
+    def test_names_of_code_under_tmp(self):
+        """A map of run-time code that another user made: a pipe, a link to what only root may read, a file."""
+        child = self.busy(ENGINE="timer")
+        path = Path(f"/tmp/perf-{child.pid}.map")
+        secret = self.directory / "secret"
+        secret.write_text("0 7fffffffffff work_ms\n")
+        secret.chmod(0o600)
+        for plant in (os.mkfifo, lambda at: at.symlink_to(secret), lambda at: at.write_text(secret.read_text())):
+            plant(path)
+            try:
+                os.chown(path, 65534, 65534, follow_symlinks=False)
+                done = self.top(child.pid)
+            finally:
+                path.unlink()
+            self.assertEqual((done.returncode, "work_ms" in done.stdout), (0, False), done.stderr)
+            self.assertIn("THREAD", done.stdout)
+
+    def test_the_page(self):
+        child = self.busy()
+        self.forge(child.pid)
+        self.forge(child.pid, 0)
+        page = self.enterContext(subprocess.Popen([COMMAND, "live", str(child.pid)], stdout=subprocess.PIPE, env=clean_environment(), text=True))
+        self.addCleanup(page.terminate)
+        url = page.stdout.readline().strip()
+        status, text, _ = self.get(url + "data")
+        self.assertEqual((status, "work_ms" in text), (200, False), text[:500])
+        page.terminate()
+        self.assertEqual(page.wait(30), 0)
 
 
 if __name__ == "__main__":

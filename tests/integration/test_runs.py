@@ -12,6 +12,7 @@ from pathlib import Path
 
 from harness import (AS_ORDINARY_USER, BUILD, COMMAND, LIBRARY, MAIN_ENGINES, SIZE, Case, clean_environment, host, profiled, read_folded, render, run,
                      shares, sized, started, wait_until)
+from programs import Missing, nginx_masters
 
 TREE = r"""
 import os, sys, time
@@ -52,7 +53,7 @@ exec {program} "$@"
 """
 
 
-class Runs(Case):
+class RunCase(Case):
     def tree(self, children, seconds, then="wait", own=0.1, change=None, **settings):
         return run(["/usr/bin/python3", "-c", TREE, str(children), str(seconds), then, str(own)], self.directory,
                    profiled(**settings) | (change or {}), timeout=120)
@@ -75,6 +76,8 @@ class Runs(Case):
                 table[words[-2], int(words[-1])] = int(words[-5].replace(",", ""))
         return table
 
+
+class Runs(RunCase):
     def test_a_tree_leaves_four_files_and_one_picture_of_all(self):
         for engine in MAIN_ENGINES:
             with self.subTest(engine=engine):
@@ -485,3 +488,43 @@ print(child())"""
         self.assertEqual({name for name in seen if not name.startswith(("seen.", ".flameprobe."))}, set())
         self.assertFalse({name for name in seen if name.startswith("seen.") and name.endswith(".fprobe")} - {"seen.fprobe"})
         self.assertEqual(self.names(), self.files_of("seen", "folded", "fprobe", "svg", "txt"))
+
+
+class NginxUpgrade(RunCase):
+    """nginx starts its new binary (USR2) with an environment that its configuration names; both serve, then the old one ends
+    (WINCH, QUIT)."""
+
+    def upgrade(self, keeps=()):
+        """The workers of the old master and of the new one, each of which answered."""
+        self.directory.chmod(0o777)
+        env = profiled(FREQ=499, OUT=self.directory / "web")
+        try:
+            with nginx_masters(self.fresh_directory("nginx"), env, keeps) as upgrade:
+                self.assertGreater(upgrade.serve(), 0)
+                old = upgrade.children(upgrade.masters[0])
+                upgrade.begin()
+                new = wait_until(lambda: len(found := upgrade.children(upgrade.masters[1])) == 2 and found, what="the new workers")
+                self.assertGreater(upgrade.serve(), 0)
+                upgrade.retire_workers()
+                self.assertGreater(upgrade.serve(), 0)
+                self.assertEqual(upgrade.end(upgrade.masters[0]), 0)
+                self.assertGreater(upgrade.serve(), 0)
+                self.assertEqual(upgrade.end(upgrade.masters[1]), 0)
+        except Missing as what:
+            self.skipTest(f"{what} is not installed")
+        wait_until(lambda: not list(self.directory.glob("*.run")), 60, "the end of the run's folder")
+        self.assertEqual(self.names(), ["nginx", *self.files_of("web", "folded", "fprobe", "svg", "txt")])
+        return set(map(int, old)), set(map(int, new))
+
+    def test_the_new_one_is_of_the_run_where_its_environment_says_so(self):
+        old, new = self.upgrade(("LD_PRELOAD", "FLAMEPROBE_OUT", "FLAMEPROBE_FREQ", "FLAMEPROBE_ROOT"))
+        table = self.processes("web.fprobe")
+        self.assertEqual({name for name, _ in table}, {"nginx"})
+        self.assertTrue(old & {pid for _, pid in table}, table)
+        self.assertTrue(new & {pid for _, pid in table}, table)
+
+    def test_the_old_one_is_whole_where_the_new_one_is_not_profiled(self):
+        old, new = self.upgrade()
+        pids = {pid for _, pid in self.processes("web.fprobe")}
+        self.assertTrue(old & pids, pids)
+        self.assertFalse(new & pids, pids)

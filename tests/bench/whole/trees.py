@@ -17,7 +17,7 @@ from pathlib import Path
 from contenders import LIBRARY, clean_environment, machine
 from harness import render, run, wait_until
 from one_result import FORKS, PYTHON
-from programs import COMPILER, NGINX, PROGRAMS, Missing, ended, find, free_port, listening, load, postgres_server, words
+from programs import COMPILER, PROGRAMS, Missing, ended, find, nginx_masters, postgres_server
 
 WORK = """import os, sys, time
 end = time.process_time() + float(sys.argv[1])
@@ -121,35 +121,16 @@ def full_disk(options, directory, work):
 
 
 def nginx_anew(options, directory, work):
-    """nginx's upgrade of its binary: the master, a daemon, starts the next one (USR2) and ends (QUIT)."""
-    server, wrk, port = find("nginx"), find("wrk"), free_port()
-    place, home = fresh(directory), fresh(directory)
-    (home / "www").mkdir(mode=0o777)
-    (home / "www" / "page.txt").write_text(words(4000))
-    (home / "nginx.conf").write_text(NGINX.format(dir=home, port=port).replace("daemon off;", ""))
-    file = home / "nginx.pid"
-
-    def master():
-        return int(file.read_text()) if file.exists() and file.read_text().strip() else 0
-
-    def serve():
-        load([wrk, "-t", 1, "-c", 16, "-d", "1s", "-H", "Accept-Encoding: gzip", f"http://127.0.0.1:{port}/page.txt"])
-        return master()
-    subprocess.run([server, "-p", home, "-c", home / "nginx.conf"], env=settings(place, options.freq), check=True, timeout=60)
-    masters = [wait_until(lambda: listening(port) and master(), what="nginx listens")]
-    try:
-        os.kill(serve(), signal.SIGUSR2)
-        masters.append(wait_until(lambda: master() not in (0, masters[0]) and master(), what="the next master"))
-        for pid in masters:  # orphans are children of this process: see harness.py
-            os.kill(pid, signal.SIGQUIT)
-            os.waitpid(pid, 0)
-            if pid != masters[-1]:
-                serve()
-    finally:
-        for pid in masters:
-            if Path(f"/proc/{pid}").exists():
-                os.kill(pid, signal.SIGKILL)
-    row("nginx, its binary upgraded", place, 0)
+    """nginx's upgrade of its binary: the master, a daemon, starts the next one, whose environment is cleared."""
+    place = fresh(directory)
+    with nginx_masters(fresh(directory), settings(place, options.freq)) as upgrade:
+        upgrade.serve()
+        upgrade.begin()
+        upgrade.serve()
+        upgrade.retire_workers()
+        upgrade.serve()
+        status = [upgrade.end(pid) for pid in upgrade.masters]
+    row("nginx, its binary upgraded", place, status)
 
 
 def connections(options, directory, work):
