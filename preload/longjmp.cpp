@@ -10,8 +10,6 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "core.hpp"
 #include "cpu/instructions.hpp"
@@ -19,6 +17,7 @@
 #include "cpu/kernel_abi.hpp"
 #include "flameprobe/scope.h"
 #include "interpose.hpp"
+#include "is_mapped.hpp"
 
 namespace flameprobe {
 namespace {
@@ -42,15 +41,6 @@ __attribute__((noinline)) bool can_read_jmp_buf() noexcept {
     if (::setjmp(buffer) != 0) return false;
     const uintptr_t saved = cpu::saved_stack_pointer(buffer);
     return saved <= here && here - saved < page;
-}
-
-/// The kernel reads the signal set before it sees that `how` is invalid: EFAULT if nothing is mapped there, else
-/// EINVAL. Any process that uses siglongjmp is allowed this system call. Signal-safe.
-bool is_mapped(uintptr_t address) noexcept {
-    constexpr long nonsense = -1, set_size = 8;
-    const long result = cpu::system_call(SYS_rt_sigprocmask, nonsense, static_cast<long>(address), 0, set_size, 0, 0);
-    constexpr long invalid = -22;
-    return result == invalid;
 }
 
 /// Whether every page in between is mapped: between two stacks there may be a gap.

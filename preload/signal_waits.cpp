@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdint.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -12,12 +13,14 @@
 #include <initializer_list>
 
 #include "core.hpp"
+#include "cpu/instructions.hpp"
 #include "interpose.hpp"
 
 namespace flameprobe {
 namespace {
 
-int (*next_sigtimedwait)(const sigset_t*, siginfo_t*, const timespec*) = nullptr;
+using Wait = int(const sigset_t*, siginfo_t*, const timespec*);
+Wait* next_sigtimedwait = nullptr;
 int (*next_sigpending)(sigset_t*) = nullptr;
 int (*next_signalfd)(int, const sigset_t*, int) = nullptr;
 
@@ -49,8 +52,21 @@ bool is_engines(const siginfo_t& info) {
     return core != nullptr && core->is_own_signal(&info) != 0;
 }
 
-int wait_for_hosts(const sigset_t* set, siginfo_t* info, const timespec* limit) {
-    auto* const real = next(next_sigtimedwait, "sigtimedwait");
+int by_libc(const sigset_t* set, siginfo_t* info, const timespec* limit) {
+    return next(next_sigtimedwait, "sigtimedwait")(set, info, limit);
+}
+
+long word(const void* pointer) { return static_cast<long>(reinterpret_cast<uintptr_t>(pointer)); }
+
+int by_kernel(const sigset_t* set, siginfo_t* info, const timespec* limit) {
+    constexpr long kernels_set = 8;
+    const long result = cpu::system_call(SYS_rt_sigtimedwait, word(set), word(info), word(limit), kernels_set, 0, 0);
+    if (result >= 0) return static_cast<int>(result);
+    errno = static_cast<int>(-result);
+    return -1;
+}
+
+int wait_for_hosts(const sigset_t* set, siginfo_t* info, const timespec* limit, Wait* real = by_libc) {
     if (core_if_loaded() == nullptr) return real(set, info, limit);
     // A limit that the kernel will refuse stays as it is.
     const bool counts = limit != nullptr && limit->tv_sec >= 0 && limit->tv_nsec >= 0 && limit->tv_nsec < second_ns;
@@ -99,12 +115,16 @@ bool drop_engines_signals(int number) noexcept {
     const timespec at_once{};
     sigemptyset(&one);
     sigaddset(&one, number);
-    while (::syscall(SYS_rt_sigtimedwait, &one, &info, &at_once, sizeof(long)) == number) {
+    while (by_kernel(&one, &info, &at_once) == number) {
         if (is_engines(info)) continue;
         ::syscall(SYS_rt_tgsigqueueinfo, ::syscall(SYS_getpid), ::syscall(SYS_gettid), number, &info);
         return true;
     }
     return false;
+}
+
+int sigtimedwait_by_number(const sigset_t* set, siginfo_t* info, const timespec* limit) {
+    return wait_for_hosts(set, info, limit, by_kernel);
 }
 
 }  // namespace flameprobe

@@ -7,8 +7,10 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -16,8 +18,18 @@
 #include <type_traits>
 #include <utility>
 
+#include "core.hpp"
 #include "filters.hpp"
 #include "interpose.hpp"
+#include "is_mapped.hpp"
+#include "signal_waits.hpp"
+
+using SystemCall = long(long, ...);
+
+/// The function that ours replaces; null until it has been looked up.
+extern "C" {
+__attribute__((visibility("hidden"), used)) constinit SystemCall* flameprobe_next_syscall_ = nullptr;
+}
 
 namespace flameprobe {
 namespace {
@@ -51,6 +63,32 @@ long prctl_by_number(long, Word option, Word a, Word b, Word c, Word d) noexcept
 }
 long exit_by_number(long, Word status, Word, Word, Word, Word) noexcept { ::_exit(static_cast<int>(status)); }
 
+SystemCall* next_syscall() noexcept { return next(flameprobe_next_syscall_, "syscall"); }
+
+/// A set of signals of the kernel's size, which is less than libc's. False where an engine sends no signals, or the
+/// kernel has to say what is wrong with it.
+bool read_set(Word set, Word size, sigset_t& out) noexcept {
+    constexpr Word kernels_size = 8;
+    const flameprobe_core* const core = core_if_loaded();
+    if (core == nullptr || core->attaches_threads() == 0 || size != kernels_size || !is_mapped(set)) return false;
+    sigemptyset(&out);
+    ::memcpy(&out, as<const void*>(set), kernels_size);
+    return true;
+}
+
+long signalfd_by_number(long number, Word descriptor, Word set, Word size, Word flags, Word) noexcept {
+    sigset_t hosts;
+    if (!read_set(set, size, hosts)) return next_syscall()(number, descriptor, set, size, flags);
+    return ::signalfd(static_cast<int>(descriptor), &hosts, number == SYS_signalfd4 ? static_cast<int>(flags) : 0);
+}
+
+long wait_by_number(long number, Word set, Word info, Word limit, Word size, Word) {
+    sigset_t hosts;
+    const bool known = read_set(set, size, hosts) && (info == 0 || is_mapped(info)) && (limit == 0 || is_mapped(limit));
+    if (!known) return next_syscall()(number, set, info, limit, size);
+    return sigtimedwait_by_number(&hosts, as<siginfo_t*>(info), as<const timespec*>(limit));
+}
+
 struct Call {
     long number;
     ByNumber* wrapper;  // null: the call goes on
@@ -63,8 +101,13 @@ constexpr std::array calls = {
     Call{SYS_exit_group, exit_by_number},
     Call{SYS_mlockall, Wrapper<&::mlockall>::call},
     Call{SYS_prctl, prctl_by_number},
+    Call{SYS_rt_sigtimedwait, wait_by_number},
     Call{SYS_setns, Wrapper<&::setns>::call},
     Call{SYS_sigaltstack, Wrapper<&::sigaltstack>::call},
+#ifdef SYS_signalfd  // newer kinds of CPU have only signalfd4
+    Call{SYS_signalfd, signalfd_by_number},
+#endif
+    Call{SYS_signalfd4, signalfd_by_number},
     Call{SYS_unshare, Wrapper<&::unshare>::call},
 };
 
@@ -77,11 +120,7 @@ constexpr std::array<uint64_t, 8> bits_of_calls() {
 }  // namespace
 }  // namespace flameprobe
 
-using SystemCall = long(long, ...);
-
 extern "C" {
-/// The function that ours replaces; null until it has been looked up.
-__attribute__((visibility("hidden"), used)) constinit SystemCall* flameprobe_next_syscall_ = nullptr;
 /// A bit for each number below 512 for which flameprobe_before_syscall_ is called.
 __attribute__((visibility("hidden"), used)) constinit auto flameprobe_wrapped_calls_ = flameprobe::bits_of_calls();
 
@@ -93,7 +132,7 @@ __attribute__((visibility("hidden"), used)) SystemCall* flameprobe_before_syscal
     for (const auto& call : flameprobe::calls)
         if (call.number == number && call.wrapper != nullptr) return reinterpret_cast<SystemCall*>(call.wrapper);
     if (number == SYS_seccomp) flameprobe::before_filter(operation, flags, program);
-    return flameprobe::next(flameprobe_next_syscall_, "syscall");
+    return flameprobe::next_syscall();
 }
 }
 
@@ -101,7 +140,7 @@ namespace flameprobe {
 namespace {
 
 // Looked up at load time: dlsym must not be called in a signal handler, or in a child of vfork.
-__attribute__((constructor(101))) void find_syscall() { next(flameprobe_next_syscall_, "syscall"); }
+__attribute__((constructor(101))) void find_syscall() { next_syscall(); }
 
 }  // namespace
 }  // namespace flameprobe

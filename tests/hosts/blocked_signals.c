@@ -1,9 +1,15 @@
 /* A host that blocks every signal and waits for them: none comes but those that it sends itself, and none is pending.
- * With "exec" it replaces its image meanwhile: what is pending then reaches the next one, which has no handler. */
+ * With "number" it makes these calls by syscall(2). With "in_waits" signals may come only while it waits: it is
+ * interrupted by its own. With "exec" it replaces its image meanwhile: what is pending then reaches the next one, which
+ * has no handler. */
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
 
 #include "host.h"
 
@@ -57,10 +63,23 @@ static void own_signal_comes(void) {
     close(descriptor.fd);
 }
 
-int main(int argc, char** argv) {
-    if (argc > 1 && strcmp(argv[1], "exec") == 0) return replace(argv[0]);
-    if (argc > 1) return unblock_after_exec(), 0;
-    own_signal_comes();
+static int by_number;
+static int signals_descriptor(const sigset_t* set) {
+    return by_number ? (int)syscall(SYS_signalfd4, -1, set, 8L, SFD_CLOEXEC) : signalfd(-1, set, SFD_CLOEXEC);
+}
+static int wait_for(const sigset_t* set, siginfo_t* info, const struct timespec* limit) {
+    return by_number ? (int)syscall(SYS_rt_sigtimedwait, set, info, limit, 8L) : sigtimedwait(set, info, limit);
+}
+
+/* What only the kernel can answer. */
+static void wrong_arguments(const sigset_t* set) {
+    CHECK(syscall(SYS_signalfd4, -1, set, 4L, 0) == -1 && errno == EINVAL);
+    CHECK(syscall(SYS_signalfd4, -1, NULL, 8L, 0) == -1 && errno == EFAULT);
+    CHECK(syscall(SYS_rt_sigtimedwait, (void*)8, NULL, NULL, 8L) == -1 && errno == EFAULT);
+    CHECK(syscall(SYS_rt_sigtimedwait, set, NULL, NULL, 128L) == -1 && errno == EINVAL);
+}
+
+static void blocks_all(void) {
     sigset_t all;
     pthread_t thread;
     siginfo_t info;
@@ -68,19 +87,66 @@ int main(int argc, char** argv) {
     sigfillset(&all);
     CHECK(pthread_sigmask(SIG_SETMASK, &all, NULL) == 0);
     CHECK(pthread_create(&thread, NULL, blocked_work, NULL) == 0);
-    const int descriptor = signalfd(-1, &all, 0);
+    const int descriptor = signals_descriptor(&all);
     for (int round = 0; round < 25; ++round) {
         work_ms(5);
-        nothing_is_pending();
+        if (!by_number) nothing_is_pending();
         CHECK(poll(&(struct pollfd){.fd = descriptor, .events = POLLIN}, 1, 0) == 0);
-        CHECK(sigtimedwait(&all, &info, &(struct timespec){0, 0}) == -1 && errno == EAGAIN);
+        CHECK(wait_for(&all, &info, &(struct timespec){0, 0}) == -1 && errno == EAGAIN);
         raise(SIGUSR1);
         work_ms(2);
-        CHECK(sigwait(&all, &number) == 0 && number == SIGUSR1);
+        CHECK(by_number ? wait_for(&all, NULL, NULL) == SIGUSR1 : sigwait(&all, &number) == 0 && number == SIGUSR1);
         raise(SIGUSR2);
-        CHECK(sigwaitinfo(&all, &info) == SIGUSR2);
+        CHECK((by_number ? wait_for(&all, &info, NULL) : sigwaitinfo(&all, &info)) == SIGUSR2);
+        CHECK(info.si_signo == SIGUSR2);
     }
     CHECK(pthread_join(thread, NULL) == 0);
+    if (by_number) wrong_arguments(&all);
+}
+
+static volatile sig_atomic_t alarms;
+static void on_alarm(int number) {
+    (void)number;
+    ++alarms;
+}
+
+/* The time that passes between its waits is CPU time. */
+static void in_waits(void) {
+    const struct itimerval soon = {{0, 0}, {0, 30000}};
+    const struct timespec brief = {0, 1000000};
+    const struct sigaction action = {.sa_handler = on_alarm};
+    struct epoll_event event;
+    sigset_t all, none;
+    sigfillset(&all);
+    sigemptyset(&none);
+    CHECK(sigaction(SIGALRM, &action, NULL) == 0 && pthread_sigmask(SIG_SETMASK, &all, NULL) == 0);
+    const int epoll = epoll_create1(EPOLL_CLOEXEC);
+    for (int round = 0; round < 10; ++round) {
+        work_ms(6);
+        CHECK(ppoll(NULL, 0, &brief, &none) == 0);
+        work_ms(6);
+        CHECK(pselect(0, NULL, NULL, NULL, &brief, &none) == 0);
+        work_ms(6);
+        CHECK(epoll_pwait(epoll, &event, 1, 1, &none) == 0);
+        work_ms(6);
+        CHECK(setitimer(ITIMER_REAL, &soon, NULL) == 0);
+        CHECK(sigsuspend(&none) == -1 && errno == EINTR && alarms == 2 * round + 1);
+        CHECK(setitimer(ITIMER_REAL, &soon, NULL) == 0);
+        work_ms(6);
+        CHECK(ppoll(NULL, 0, NULL, &none) == -1 && errno == EINTR && alarms == 2 * round + 2);
+    }
+}
+
+int main(int argc, char** argv) {
+    const char* const mode = argc > 1 ? argv[1] : "";
+    if (strcmp(mode, "exec") == 0) return replace(argv[0]);
+    if (strcmp(mode, "after") == 0) return unblock_after_exec(), 0;
+    own_signal_comes();
+    by_number = strcmp(mode, "number") == 0;
+    if (strcmp(mode, "in_waits") == 0)
+        in_waits();
+    else
+        blocks_all();
     puts("no signal but its own");
     return 0;
 }

@@ -28,6 +28,7 @@ struct HostAction {
     std::atomic<int> flags{0};
 };
 constinit HostAction host_actions[65];
+constinit std::atomic<std::uint64_t> taken{0};  // a bit for each signal that our handler was ever installed for
 
 // siginfo_t's _perf member (include/uapi/asm-generic/siginfo.h), which glibc 2.36 lacks: si_perf_data follows si_addr.
 constexpr int trap_perf = 6;
@@ -148,6 +149,8 @@ void take_sample(State& state, const Tick& tick, ucontext_t& context) noexcept {
     state.pool.publish(cell);
 }
 
+std::uint64_t bit_of(int signal) noexcept { return std::uint64_t{1} << (signal - 1); }
+
 /// Whether the process traces this thread (proc(5): TracerPid in status).
 bool is_tracer(int pid) noexcept {
     const long file = system_call(SYS_openat, long{AT_FDCWD}, "/proc/thread-self/status", long{O_RDONLY | O_CLOEXEC});
@@ -215,6 +218,7 @@ int install(int signal) noexcept {
         return static_cast<int>(-result);
     if (is_ours(before.handler)) return 0;
     set_host_action(signal, before.handler, static_cast<int>(before.flags));
+    taken.fetch_or(bit_of(signal), std::memory_order_relaxed);
     return static_cast<int>(-system_call(SYS_rt_sigaction, long{signal}, &action, 0L, 8L));
 }
 
@@ -227,6 +231,11 @@ std::uintptr_t installed(int signal) noexcept {
 bool has_sent(const siginfo_t& info) noexcept { return classify(nullptr, info).origin != Origin::foreign; }
 
 bool is_ours(std::uintptr_t handler) noexcept { return handler == reinterpret_cast<std::uintptr_t>(&on_signal); }
+
+bool samples_with(int signal) noexcept {
+    return signal > 0 && signal <= 64 && (taken.load(std::memory_order_relaxed) & bit_of(signal)) != 0 &&
+           is_ours(installed(signal));
+}
 
 void set_host_action(int signal, std::uintptr_t handler, int flags) noexcept {
     if (signal <= 0 || signal > 64) return;

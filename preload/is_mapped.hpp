@@ -1,0 +1,17 @@
+#pragma once
+
+#include <stdint.h>
+#include <sys/syscall.h>
+
+#include "cpu/instructions.hpp"
+
+namespace flameprobe {
+
+/// The kernel reads the signal set before it sees that `how` is invalid: EFAULT if nothing is mapped there, else
+/// EINVAL. Any process that uses siglongjmp is allowed this system call. Async-signal-safe.
+inline bool is_mapped(uintptr_t address) noexcept {
+    constexpr long nonsense = -1, set_size = 8, invalid = -22;
+    return cpu::system_call(SYS_rt_sigprocmask, nonsense, static_cast<long>(address), 0, set_size, 0, 0) == invalid;
+}
+
+}  // namespace flameprobe
