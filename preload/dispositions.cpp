@@ -1,5 +1,5 @@
-// sigaction(2) and its older relatives, as the host sees them. Where the host has SIG_DFL for a fatal signal, our
-// handler takes its place; everything the host reads back is what it set itself.
+// sigaction(2), as the host sees it; its older relatives call it (older_signals.cpp). Where the host has SIG_DFL for a
+// fatal signal, our handler takes its place; everything the host reads back is what it set itself.
 //
 // Two kinds of the host's handlers are called through one of ours (`relay`). With SA_ONSTACK, since the kernel has a
 // stack of ours (alternate_stack.cpp). And for a fatal signal with SA_RESETHAND: the kernel would set SIG_DFL before
@@ -28,7 +28,6 @@ namespace flameprobe {
 namespace {
 
 constexpr int signals = 65;
-using Handler = void (*)(int);
 
 struct StandIn {
     FatalHandler handler;   // null: not a signal that we handle
@@ -191,21 +190,6 @@ int host_sigaction(int number, const struct sigaction* action, struct sigaction*
     return failed;
 }
 
-// signal(2) as BSD and glibc have it: restarts, and stays installed.
-Handler set_handler(int number, Handler handler, int flags) {
-    struct sigaction action;
-    struct sigaction old;
-    ::memset(&action, 0, sizeof action);
-    action.sa_handler = handler;
-    action.sa_flags = flags;
-    if (handler == SIG_ERR) {
-        errno = EINVAL;
-        return SIG_ERR;
-    }
-    if ((flags & SA_NODEFER) == 0) sigaddset(&action.sa_mask, number);
-    return host_sigaction(number, &action, &old) == 0 ? old.sa_handler : SIG_ERR;
-}
-
 }  // namespace
 
 int real_sigaction(int number, const struct sigaction* action, struct sigaction* old) {
@@ -255,19 +239,3 @@ using namespace flameprobe;
 FLAMEPROBE_INTERPOSED int sigaction(int number, const struct sigaction* action, struct sigaction* old) noexcept {
     return host_sigaction(number, action, old);
 }
-FLAMEPROBE_INTERPOSED Handler signal(int number, Handler handler) noexcept {
-    return set_handler(number, handler, SA_RESTART);
-}
-FLAMEPROBE_INTERPOSED Handler bsd_signal(int number, Handler handler) noexcept {
-    return set_handler(number, handler, SA_RESTART);
-}
-FLAMEPROBE_INTERPOSED Handler ssignal(int number, Handler handler) noexcept {
-    return set_handler(number, handler, SA_RESTART);
-}
-FLAMEPROBE_INTERPOSED Handler sysv_signal(int number, Handler handler) noexcept {
-    return set_handler(number, handler, static_cast<int>(SA_RESETHAND | SA_NODEFER));
-}
-FLAMEPROBE_INTERPOSED Handler __sysv_signal(int number, Handler handler) noexcept {
-    return set_handler(number, handler, static_cast<int>(SA_RESETHAND | SA_NODEFER));
-}
-FLAMEPROBE_INTERPOSED int sigignore(int number) noexcept { return set_handler(number, SIG_IGN, 0) == SIG_ERR ? -1 : 0; }

@@ -1,5 +1,6 @@
 /* A host that looks after its own signals: every disposition and mask is as it set it, and as it was before. */
 #include <signal.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 
 #include "host.h"
@@ -48,6 +49,27 @@ static void in_vfork_child(void) {
     CHECK(signal(SIGUSR1, SIG_DFL) == count && signal(SIGTERM, SIG_DFL) == SIG_DFL);
 }
 
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
+/* The older ways to set a handler tell and do what they always did. */
+static void older_ways(void) {
+    const struct itimerval soon = {{0, 0}, {0, 30000}};
+    int ends[2];
+    char byte;
+    caught[SIGTERM] = caught[SIGALRM] = 0;
+    CHECK(sigset(SIGTERM, count) == SIG_DFL && sigset(SIGTERM, SIG_HOLD) == count);
+    CHECK(raise(SIGTERM) == 0 && caught[SIGTERM] == 0);
+    CHECK(sigset(SIGTERM, count) == SIG_HOLD && caught[SIGTERM] == 1);
+    CHECK(sigset(SIGTERM, SIG_DFL) == count && sigset(SIGTERM, SIG_DFL) == SIG_DFL);
+    CHECK(sigset(SIGKILL, count) == SIG_ERR && errno == EINVAL && sigset(70, count) == SIG_ERR && errno == EINVAL);
+    /* What a signal does to a call holds for handlers that are set later. */
+    CHECK(siginterrupt(SIGALRM, 1) == 0 && signal(SIGALRM, count) == SIG_DFL && pipe(ends) == 0);
+    CHECK(setitimer(ITIMER_REAL, &soon, NULL) == 0);
+    CHECK(read(ends[0], &byte, 1) == -1 && errno == EINTR && caught[SIGALRM] == 1);
+    CHECK(siginterrupt(SIGALRM, 0) == 0 && signal(SIGALRM, SIG_DFL) == count);
+    close(ends[0]), close(ends[1]);
+}
+
 int main(void) {
     static const int mine[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGSEGV, SIGALRM};
     default_everywhere();
@@ -69,6 +91,8 @@ int main(void) {
         CHECK(raise(mine[i]) == 0); /* ignored: we live */
         CHECK(signal(mine[i], SIG_DFL) == SIG_IGN);
     }
+    default_everywhere();
+    older_ways();
     default_everywhere();
     in_vfork_child();
 
