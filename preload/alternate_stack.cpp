@@ -14,6 +14,7 @@
 #include "cpu/instructions.hpp"
 #include "cpu/kernel_abi.hpp"
 #include "cpu/signal_frame.hpp"
+#include "dispositions.hpp"
 #include "interpose.hpp"
 #include "own_stacks.hpp"
 
@@ -89,9 +90,21 @@ int set_first(const stack_t& wanted, const stack_t& kernels) noexcept {
     return is_set(kernels) ? tell_kernel(&wanted, nullptr) : 0;
 }
 
+/// A child that shares its parent's memory has a stack of its own in the kernel, or none: what is kept here is its
+/// parent's.
+int set_of_child(const stack_t* wanted, stack_t* before, uintptr_t sp) noexcept {
+    stack_t real;
+    const int failed = tell_kernel(wanted, &real);
+    if (failed != 0 || before == nullptr) return failed;
+    const bool inherited = kept.own != nullptr && kept.own->base == address(real.ss_sp);
+    *before = inherited ? as_told(kept.hosts, sp) : real;
+    return 0;
+}
+
 /// sigaltstack(2) as the host sees it. Gives 0 or minus the error number. Async-signal-safe.
 int set_alternate_stack(const stack_t* wanted, stack_t* before) noexcept {
     const uintptr_t sp = address(__builtin_frame_address(0));
+    if (!is_of_this_process()) return set_of_child(wanted, before, sp);
     stack_t now = kept.hosts;
     if (kept.own == nullptr) {
         if (const int failed = tell_kernel(nullptr, &now); failed != 0) return failed;

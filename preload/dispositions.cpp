@@ -149,11 +149,6 @@ int sigaction_past_engine(int number, const struct sigaction* action, struct sig
     return 0;
 }
 
-/// Where a filter may forbid to ask: true.
-bool is_of_this_process() noexcept {
-    return given_up || process == 0 || cpu::system_call(SYS_getpid, 0, 0, 0, 0, 0, 0) == process;
-}
-
 int sigaction_of_child(int number, const struct sigaction* action, struct sigaction* old) {
     struct sigaction real;
     const int failed = real_sigaction(number, action, &real);
@@ -194,6 +189,10 @@ int host_sigaction(int number, const struct sigaction* action, struct sigaction*
 
 int real_sigaction(int number, const struct sigaction* action, struct sigaction* old) {
     return next(next_sigaction, "sigaction")(number, action, old);
+}
+
+bool is_of_this_process() noexcept {
+    return given_up || process == 0 || cpu::system_call(SYS_getpid, 0, 0, 0, 0, 0, 0) == process;
 }
 
 void keep_dispositions_of_this_process() noexcept { process = cpu::system_call(SYS_getpid, 0, 0, 0, 0, 0, 0); }

@@ -12,6 +12,9 @@ void stand_in_for_default(int number, FatalHandler handler);
 
 /// At load, and in a forked child: from now on the host's actions are those of the calling process.
 void keep_dispositions_of_this_process() noexcept;
+/// False in a child of vfork, and in others that libc does not know of: they may write to this process's memory, which
+/// is not theirs to change. Where a filter may forbid to ask: true.
+bool is_of_this_process() noexcept;
 
 /// Restores SIG_DFL, for good: in a filter a handler of ours would make system calls that the filter kills for,
 /// and the process would end by SIGSYS instead.

@@ -1,6 +1,7 @@
 /* Alternate signal stacks in every state in which a host may leave them: alternate_stacks MODE. Alone no signal comes
  * but those that the host sends itself, so each of these is right. */
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
@@ -255,6 +256,35 @@ static void rules(void) {
     is_set(NULL, 0, SS_DISABLE);
 }
 
+/* A child that shares the memory may have a stack of its own. */
+static void on_own_stack(int number, siginfo_t* info, void* context) {
+    (void)number, (void)info, (void)context;
+    CHECK(holds(own, size, (const void*)&context) || holds(own, size, context));
+    ++entered;
+}
+static int set_another(void* unused) {
+    (void)unused;
+    set(shared, sizeof shared, 0);
+    is_set(shared, sizeof shared, 0);
+    _exit(5);
+}
+static void in_a_child(void) {
+    static char childs_stack[2 * size];
+    own = malloc(size);
+    CHECK(own != NULL);
+    handle(SIGUSR1, on_own_stack, 0);
+    set(own, size, 0);
+    for (int round = 0; round < 6; ++round) {
+        const int flags = CLONE_VM | SIGCHLD | (round % 2 ? CLONE_VFORK : 0);
+        int status = 0;
+        const int child = clone(set_another, childs_stack + sizeof childs_stack, flags, NULL);
+        CHECK(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 5);
+        is_set(own, size, 0);
+        CHECK(raise(SIGUSR1) == 0 && entered == round + 1);
+        busy_ms(10);
+    }
+}
+
 int main(int argc, char** argv) {
     const char* const mode = argc > 1 ? argv[1] : "";
     if (strcmp(mode, "shared") == 0) {
@@ -280,6 +310,8 @@ int main(int argc, char** argv) {
         CHECK(pthread_create(&thread, &small, overflow_often, NULL) == 0 && pthread_join(thread, NULL) == 0);
     } else if (strcmp(mode, "rules") == 0) {
         rules();
+    } else if (strcmp(mode, "in_a_child") == 0) {
+        in_a_child();
     } else {
         return 2;
     }

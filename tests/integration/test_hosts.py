@@ -58,6 +58,7 @@ HOSTS = [
     (("alternate_stacks", "by_signal"), ("coroutine",)),
     (("alternate_stacks", "overflow"), ("overflow_often",)),
     (("alternate_stacks", "rules"), ("rules",)),
+    (("alternate_stacks", "in_a_child"), ("in_a_child",)),
     (("storms", "throw"), ("throw_storm",)),
     (("storms", "longjmp"), ("longjmp_storm",)),
     (("destructors",), ("work_before_main", "work_in_thread_local", "work_in_key", "work_in_atexit", "work_in_static")),
@@ -92,7 +93,7 @@ HANDLER_HOSTS = {
     ("last_thread", "pthread_exit"), ("dlopen_loop", "{plugin}"), ("stacks", "switch"), ("stacks", "alternate"),
     ("alternate_stacks", "shared"), ("alternate_stacks", "small"), ("alternate_stacks", "unmapped"), ("alternate_stacks", "many"),
     ("alternate_stacks", "in_use"), ("alternate_stacks", "disarm"), ("alternate_stacks", "by_signal"), ("alternate_stacks", "overflow"),
-    ("alternate_stacks", "rules"),
+    ("alternate_stacks", "rules"), ("alternate_stacks", "in_a_child"),
     ("storms", "longjmp"), ("sandbox", "filter"), ("sandbox", "no_return"), ("sandbox", "kill_everyone"),
     ("limits", "memory"), ("registers",), ("sanitized", "none"), ("own_malloc",),
 }
