@@ -25,13 +25,19 @@ bool is_crash(int number) {
 
 bool is_fault(int number, const siginfo_t* info) { return is_crash(number) && info->si_code > 0; }
 
-// Lets the signal do what it would have done. A fault happens again when the handler returns, and abort() raises once
-// more by itself (abort(3)); anything else is sent again with its siginfo, and waits until the handler has returned.
+/// Behind a breakpoint of its own (int3), and a system call that a filter traps, the thread would go on.
+bool happens_again(int number, const siginfo_t* info) {
+    return is_fault(number, info) && number != SIGTRAP && number != SIGSYS;
+}
+
+// Lets the signal do what it would have done. Most faults happen again when the handler returns, and abort() raises
+// once more by itself (abort(3)); anything else is sent again with its siginfo, and waits until the handler has
+// returned.
 void die_by(int number, siginfo_t* info) {
     struct sigaction standard {};
     standard.sa_handler = SIG_DFL;
     real_sigaction(number, &standard, nullptr);
-    if (is_fault(number, info)) return;
+    if (happens_again(number, info)) return;
     const auto pid = ::syscall(SYS_getpid);
     if (::syscall(SYS_rt_tgsigqueueinfo, pid, ::syscall(SYS_gettid), number, info) != 0) {
         ::syscall(SYS_tgkill, pid, ::syscall(SYS_gettid), number);

@@ -120,11 +120,11 @@ def takes_part(argv, signals):
 ENDS = {
     "return": 6, "exit": 7, "_exit": 8, "_Exit": 9, "quick_exit": 10, "exit_group": 11, "exit_thread": 12,
     "abort": -signal.SIGABRT, "throw": -signal.SIGABRT, "terminate": -signal.SIGABRT, "segv": -signal.SIGSEGV,
-    "bus": -signal.SIGBUS, "fpe": -signal.SIGFPE, "ill": -signal.SIGILL, "int": -signal.SIGINT, "term": -signal.SIGTERM,
+    "bus": -signal.SIGBUS, "fpe": -signal.SIGFPE, "ill": -signal.SIGILL, "trap": -signal.SIGTRAP, "int": -signal.SIGINT, "term": -signal.SIGTERM,
     "once": -signal.SIGTERM, "once_on_stack": -signal.SIGTERM, "once_segv": -signal.SIGSEGV, "hup": -signal.SIGHUP, "usr1": -signal.SIGUSR1, "kill": -signal.SIGKILL,
 }
 ONLY_SPOOL = {"kill"}  # where the collector is a thread
-HANDLER_ENDS = {"return", "_exit", "abort", "segv", "term", "kill", "once", "once_on_stack", "once_segv", "exit_group", "exit_thread"}
+HANDLER_ENDS = {"return", "_exit", "abort", "segv", "trap", "term", "kill", "once", "once_on_stack", "once_segv", "exit_group", "exit_thread"}
 assert HANDLER_ENDS <= ENDS.keys()
 
 
