@@ -4,10 +4,12 @@
 // libc ends a process by exit(0) in the last of its threads (pthread_exit(3)). The collector is one more thread for
 // libc, so it would never do that where all of the host's threads have ended by themselves. So they are counted, and
 // the last of them does what libc would have done, at the same place: after its thread_locals and its keys.
+#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <threads.h>
 
 #include "core.hpp"
 #include "host_threads.hpp"
@@ -109,4 +111,11 @@ FLAMEPROBE_INTERPOSED int pthread_create(pthread_t* thread, const pthread_attr_t
         ::free(life);
     }
     return failed;
+}
+
+// libc's own makes the thread past pthread_create, and calls the routine as it is done here.
+FLAMEPROBE_INTERPOSED int thrd_create(thrd_t* thread, thrd_start_t routine, void* argument) {
+    const auto start = reinterpret_cast<StartRoutine>(reinterpret_cast<void (*)()>(routine));
+    const int failed = ::pthread_create(thread, nullptr, start, argument);
+    return failed == 0 ? thrd_success : failed == ENOMEM ? thrd_nomem : thrd_error;
 }

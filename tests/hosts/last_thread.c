@@ -1,7 +1,8 @@
-/* The main thread leaves before the others: last_thread pthread_exit | exit_thread | race. The process must end with
-   the last of its own threads, and must not wait for one of the profiler's. */
+/* The main thread leaves before the others: last_thread pthread_exit | c11 | exit_thread | race. The process must end
+   with the last of its own threads, and must not wait for one of the profiler's. */
 #include <pthread.h>
 #include <sys/syscall.h>
+#include <threads.h>
 
 #include "host.h"
 
@@ -12,6 +13,14 @@ static NOINLINE void* worker(void* last) {
         fflush(stdout);
     }
     return NULL;
+}
+
+/* What it prints is written by the exit(3) that libc calls behind the last thread. */
+static NOINLINE int c11_worker(void* unused) {
+    (void)unused;
+    work_ms(50);
+    printf("last thread ends\n");
+    return 0;
 }
 
 static void* sprinter(void* unused) {
@@ -33,6 +42,11 @@ int main(int argc, char** argv) {
     if (strcmp(mode, "alone") == 0) { /* the only thread leaves without exit(): status 0 by exit_thread's argument */
         worker(NULL);
         syscall(SYS_exit, 0);
+    }
+    if (strcmp(mode, "c11") == 0) {
+        thrd_t c11;
+        CHECK(thrd_create(&c11, c11_worker, NULL) == thrd_success);
+        thrd_exit(0);
     }
     CHECK(pthread_create(&thread, NULL, worker, NULL) == 0);
     if (strcmp(mode, "pthread_exit") == 0) pthread_exit(NULL);
