@@ -54,6 +54,10 @@ T value_at(std::span<const std::byte> record, std::size_t at) {
     return value;
 }
 
+std::uint64_t by_own_clock(std::uint64_t time_ns) {
+    return time_ns + static_cast<std::uint64_t>(clock_lead_ns.load(std::memory_order_relaxed));
+}
+
 // Kernel addresses only; PERF_CONTEXT_* markers are the highest 4095 values.
 std::span<const std::uint64_t> kernel_part(std::span<const std::byte> chain) {
     const auto* words = reinterpret_cast<const std::uint64_t*>(chain.data());
@@ -69,7 +73,7 @@ RawSample read_sample(Fields& fields, const RecordLayout& layout) {
     RawSample sample;
     sample.pid = fields.next<std::uint32_t>();
     sample.tid = fields.next<std::uint32_t>();
-    sample.time_ns = fields.next<std::uint64_t>();
+    sample.time_ns = by_own_clock(fields.next<std::uint64_t>());
     fields.take(8);  // id
     sample.weight = layout.counts ? fields.next<std::uint64_t>() : layout.weight;
     if (layout.kernel_chain) {
@@ -127,7 +131,8 @@ std::optional<Record> read_birth_or_end(Fields fields, bool is_end, std::uint64_
 
 std::uint64_t record_time(std::span<const std::byte> record, std::uint32_t type) {
     const std::size_t at = type == PERF_RECORD_SAMPLE ? sizeof(perf_event_header) + 8 : record.size() - 16;
-    return record.size() < sizeof(perf_event_header) + id_suffix ? 0 : value_at<std::uint64_t>(record, at);
+    return record.size() < sizeof(perf_event_header) + id_suffix ? 0
+                                                                 : by_own_clock(value_at<std::uint64_t>(record, at));
 }
 
 std::optional<Record> read_record(std::span<const std::byte> record, const RecordLayout& layout) {

@@ -3,6 +3,7 @@
 
 #include <linux/perf_event.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -23,6 +24,9 @@ struct RecordLayout {
     std::uint32_t event = 0;   // 0: the source's own, else EventSample::event
     std::uint64_t weight = 1;  // of a sample without a count, and of one that was lost
 };
+
+/// What is added to the time in records, so that it is CLOCK_MONOTONIC of this process (base/time_namespace.hpp).
+inline constinit std::atomic<std::int64_t> clock_lead_ns{0};
 
 /// CLOCK_MONOTONIC of any record: every record carries it (sample_id_all). 0 if the record is too short to have one.
 std::uint64_t record_time(std::span<const std::byte> record, std::uint32_t type);

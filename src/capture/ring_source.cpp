@@ -13,6 +13,7 @@
 #include "base/clock.hpp"
 #include "base/host_process.hpp"
 #include "base/proc.hpp"
+#include "base/time_namespace.hpp"
 #include "capture/event_source.hpp"
 #include "capture/map_watch.hpp"
 #include "capture/perf_event.hpp"
@@ -69,6 +70,7 @@ bool may_refresh() {
 }
 
 Result<std::unique_ptr<EventSource>> RingSource::open(const CaptureOptions& options) {
+    clock_lead_ns = monotonic_lead_ns();
     auto source = std::make_unique<RingSource>();
     if (auto opened = source->open_main(options); !opened) return opened.error();
     return std::unique_ptr<EventSource>(std::move(source));

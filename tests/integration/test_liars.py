@@ -5,9 +5,10 @@ import json
 import os
 import time
 
-from harness import ENGINES, LIBRARY, Case, host, ordinary_user, profiled, run
+from harness import ENGINES, LIBRARY, Case, host, ordinary_user, profiled, read_folded, render, run
 
 LIAR = host("liar").with_name("libhost-liar.so")  # each clock a day ahead, another process, another thread
+UNSHARE = ["unshare", "--user", "--map-root-user", "--time", "--monotonic", "100000", "--boottime", "100000"]
 
 
 class Liars(Case):
@@ -41,3 +42,35 @@ class Liars(Case):
         for engine in ("auto", *ENGINES):
             with self.subTest(engine=engine):
                 self.check(engine, (LIAR, LIBRARY), user)
+
+
+class TimeNamespace(Case):
+    """Its clocks of the time since boot have an offset, which perf's do not have."""
+
+    def check(self, engines, user):
+        if run([*user, *UNSHARE, "true"], self.directory).returncode != 0:
+            self.skipTest("this user may not make namespaces")
+        for engine in engines:
+            with self.subTest(engine=engine):
+                directory = self.fresh_directory(engine)
+                os.chmod(directory, 0o777)
+                env = profiled(ENGINE=engine, FREQ=397, FORMAT="folded,json")
+                preload = env.pop("LD_PRELOAD")
+                ran = run([*user, *UNSHARE, "env", f"LD_PRELOAD={preload}", host("ends"), "return", "500"], directory, env)
+                self.assertEqual((ran.returncode, ran.stdout), (6, "ending by return\n"), ran.stderr)
+                result = ran.result("host-ends")
+                told = json.loads(result.path("json").read_text())
+                self.assertGreater(told["cpu_time"]["sampled_ns"] / told["cpu_time"]["process_ns"], 0.85)
+                within = render(result.path("fprobe"), "--from", "0.02s", "--to", f"{told['run']['duration_ns'] / 1e9 + 0.01}s",
+                                "--format", "folded", "-o", "-")
+                at_work = lambda stacks: sum(count for frames, count in stacks if "work_ms" in frames and frames[-1] != "[not sampled]")
+                self.assertGreater(at_work(read_folded(within.stdout)), 0.8 * at_work(result.stacks()))
+                self.assertGreater(at_work(result.stacks()), 100)
+
+    def test_every_engine(self):
+        self.check(ENGINES, [])
+
+    def test_ordinary_user(self):
+        user = ordinary_user(self)
+        os.chmod(self.directory, 0o755)
+        self.check(("auto",), user)
