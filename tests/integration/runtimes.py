@@ -89,6 +89,34 @@ volatile unsigned long sink;
 __attribute__((noinline)) void work(void) { for (int i = 0; i < 100000; i++) sink += i; }
 int main(void) { while (clock() < CLOCKS_PER_SEC) work(); return 0; }
 """
+PYTHON = """
+import json, re, threading, time
+def leaf(n): return sum(i * 31 & 0xffff for i in range(n))
+def mid(k): return leaf(2000 + (k & 15)) + len(re.sub("[0-9]+", "n", json.dumps(list(range(k % 50)))))
+def work():
+    k, end = 0, time.thread_time() + 0.4
+    while time.thread_time() < end: mid(k); k += 1
+threads = [threading.Thread(target=work) for _ in range(2)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+"""
+RUST = """
+use std::collections::HashMap;
+#[inline(never)]
+fn words(n: u64) -> HashMap<String, u64> {
+    let mut found = HashMap::new();
+    for i in 0..n { *found.entry(format!("word{}", i * 7919 % 997)).or_insert(0) += i; }
+    found
+}
+fn main() {
+    let threads: Vec<_> = (0..2).map(|_| std::thread::spawn(|| {
+        let mut sum = 0;
+        for i in 0..60 { let mut all: Vec<_> = words(20000 + i).into_iter().collect(); all.sort(); sum += all.len(); }
+        sum
+    })).collect();
+    println!("{}", threads.into_iter().map(|thread| thread.join().unwrap()).sum::<usize>());
+}
+"""
 LINES = "".join(f"line {n} foo{n % 97} bar12345 abcabcabc99 xyz <tag attr='v'>\n" for n in range(400_000))
 
 
@@ -106,6 +134,8 @@ RUNTIMES = (
     Runtime("C", ("{dir}/c",), (("c.c", C),), ("gcc", "-O1", "-g", "-o", "{dir}/c", "{dir}/c.c")),
     Runtime("C, musl", ("{dir}/musl",), (("c.c", C),), ("musl-gcc", "-O1", "-g", "-o", "{dir}/musl", "{dir}/c.c")),
     Runtime("C, 32 bit", ("{dir}/c32",), (("c.c", C),), ("gcc", "-m32", "-O1", "-g", "-o", "{dir}/c32", "{dir}/c.c")),
+    Runtime("Rust", ("{dir}/rs",), (("hot.rs", RUST),), ("rustc", "-O", "-o", "{dir}/rs", "{dir}/hot.rs")),
+    Runtime("Python", ("python3", "{dir}/hot.py"), (("hot.py", PYTHON),)),
     Runtime("Go", ("{dir}/go",), (("hot.go", GO),), ("go", "build", "-o", "{dir}/go", "{dir}/hot.go")),
     Runtime("Haskell", ("{dir}/hs",), (("Hot.hs", HASKELL),), ("ghc", "-O1", "-o", "{dir}/hs", "{dir}/Hot.hs")),
     Runtime("OCaml", ("{dir}/ml",), (("hot.ml", OCAML),), ("ocamlopt", "{dir}/hot.ml", "-o", "{dir}/ml")),
