@@ -111,7 +111,7 @@ def starts(times, user):
     def run(profiler, directory):
         seconds = sorted(execute(profiler.command(["/bin/true"], 99, directory), directory).seconds for _ in range(times))
         return [seconds[times // 2]], None, None
-    return Task([Row("cost", "start and end of `true`, by the wall clock, with what is written at the end", "ms")], run, [beyond],
+    return Task([Row("cost", "start and end of `true`, with what it writes", "ms")], run, [beyond],
                 also={Undrawn.name: Undrawn(user)})
 
 

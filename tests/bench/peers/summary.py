@@ -16,7 +16,7 @@ ROWS = (("cost", "C++ engine, 99 Hz, by its clock", "a C++ engine slowed at 99 H
         ("cost", "redis, 99 Hz, by its requests a second", "redis slowed at 99 Hz, %"),
         ("cost", "redis, 997 Hz, by its requests a second", "redis slowed at 997 Hz, %"),
         ("cost", "2,000 threads, 99 Hz, by their clock", "2,000 threads born at once slowed at 99 Hz, %"),
-        ("cost", "start and end of `true`, by the wall clock, with what is written at the end", "a run of `true`, added, ms"),
+        ("cost", "start and end of `true`, with what it writes", "a run of `true`, added, ms"),
         ("cost", "C++ engine, 997 Hz, memory at most", "memory added, MB"),
         ("time", "a run of 20,000 samples: start, end and picture", "20,000 samples: start, end and picture, s"),
         ("waits", "distance to the known waits", "waiting time told wrong, %"))
