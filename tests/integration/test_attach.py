@@ -172,6 +172,8 @@ class Odd(Attach):
         _, ran = self.attach("-d", "200ms", program.pid)
         self.assertIn(f"process {program.pid} is stopped, and does nothing until kill -CONT {program.pid}", ran.stderr)
         self.assertIn(") T ", Path(f"/proc/{program.pid}/stat").read_text())
+        _, ran = self.attach("-d", "200ms", "-e", "cpu,offcpu", "-f", "folded,html,svg", program.pid, where="waits")
+        self.assertEqual(ran.stderr.count("no thread woke or used CPU time"), 1, ran.stderr)
 
     def test_the_place_of_the_results_is_gone(self):
         program, directory = self.python("spin()"), self.fresh_directory("gone")
@@ -192,6 +194,16 @@ class Odd(Attach):
                   self.directory, clean_environment())
         self.assertEqual(ran.returncode, 1, ran.stderr)
         self.assertIn("cannot write the profile: File too large", ran.stderr)
+
+    def test_no_room_for_the_page(self):
+        """The other results are written, and are not all that was asked for."""
+        program = self.start(target("shares"), "leaves", "100000000")
+        ran = run(["prlimit", "--fsize=60000", COMMAND, "attach", "-d", "1s", "-f", "folded,html", "-o", self.directory / "out",
+                   program.pid], self.directory, clean_environment())
+        self.assertEqual(ran.returncode, 1, ran.stderr)
+        self.assertEqual(ran.stderr.count("(the samples are safe in"), 1, ran.stderr)
+        self.assertTrue((self.directory / "out.folded").exists(), ran.stderr)
+        self.assertFalse((self.directory / "out.html").exists(), ran.stderr)
 
     def test_one_that_ends_at_once(self):
         for after in range(sized(20, 100)):

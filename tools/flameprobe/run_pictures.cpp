@@ -66,20 +66,25 @@ std::vector<Format> in_order(std::vector<Format> formats) {
     return formats;
 }
 
-/// The pictures of a profile, of which those that are missing are drawn: the library was told not to.
-std::vector<std::string> pictures_of(const std::string& profile, const FinishedRun& run,
-                                     std::vector<std::string>& problems) {
+void take_problems(const ResultMessages& messages, RunEnd& end) {
+    end.lines.insert(end.lines.end(), messages.problems.begin(), messages.problems.end());
+    end.lost = end.lost || messages.failed;
+}
+
+/// The pictures of a profile, of which those that are missing are drawn: the library was told not to. All of them if
+/// they are `old`.
+std::vector<std::string> pictures_of(const std::string& profile, const FinishedRun& run, bool old, RunEnd& end) {
     const std::string stem = profile.substr(0, profile.size() - std::string_view(".fprobe").size());
     std::vector<std::string> paths;
     std::vector<Format> missing;
     for (const Format format : in_order(run.formats)) {
         const std::string path = stem + std::string(ending_of(format));
-        is_of_run(path, run.start) && !run.draw ? paths.push_back(path) : missing.push_back(format);
+        is_of_run(path, run.start) && !run.draw && !old ? paths.push_back(path) : missing.push_back(format);
     }
     if (missing.empty()) return paths;
     ResultMessages messages;
     draw_profile(profile, stem, {missing, {}, run.look.graph, run.look.cut, false}, messages);
-    problems.insert(problems.end(), messages.problems.begin(), messages.problems.end());
+    take_problems(messages, end);
     std::vector<std::string> drawn;
     for (const Format format : missing) {
         const std::string path = stem + std::string(ending_of(format));
@@ -90,14 +95,16 @@ std::vector<std::string> pictures_of(const std::string& profile, const FinishedR
     return drawn;
 }
 
-/// What the run's processes could not write themselves, since they were killed.
-void write_what_is_left(const FinishedRun& run, std::vector<std::string>& problems) {
+/// The profiles that the run's processes could not write themselves, since they were killed. They have no pictures yet.
+std::vector<std::string> write_what_is_left(const FinishedRun& run, RunEnd& end) {
+    std::vector<std::string> profiles;
     const std::string mark = std::to_string(run.pid) + ":";
     for (const std::string& folder : find_folders(run.out, run.start)) {
         if (!read_small_file((folder + "/" + run_owner).c_str()).value_or("").starts_with(mark)) continue;
-        const ResultMessages messages = write_run_result(folder, {run.draw ? std::vector<Format>() : run.formats, {}});
-        problems.insert(problems.end(), messages.problems.begin(), messages.problems.end());
+        take_problems(write_run_result(folder, {}), end);
+        profiles.push_back(folder.substr(0, folder.rfind(".run")) + ".fprobe");
     }
+    return profiles;
 }
 
 constexpr std::uint64_t too_little_ns = 20'000'000;
@@ -164,7 +171,7 @@ std::vector<std::string> words_of(const std::string& picture, const FinishedRun&
 
 RunEnd end_run(const FinishedRun& run) {
     RunEnd end;
-    write_what_is_left(run, end.lines);
+    const std::vector<std::string> written = write_what_is_left(run, end);
     const std::vector<ProcessPart> parts = processes_of_run(run);
     const Summary sum = sum_of(parts);
     std::uint64_t samples = 0;
@@ -182,7 +189,8 @@ RunEnd end_run(const FinishedRun& run) {
     std::vector<std::string> paths;
     for (const std::string& file : files) {
         if (run.formats.empty() || samples == 0) break;
-        const auto pictures = pictures_of(file, run, end.lines);
+        const bool old = std::find(written.begin(), written.end(), file) != written.end();
+        const auto pictures = pictures_of(file, run, old, end);
         paths.insert(paths.end(), pictures.begin(), pictures.end());
     }
     if (ProcessNames(parts).count() > 1) {
@@ -194,7 +202,7 @@ RunEnd end_run(const FinishedRun& run) {
     if (paths.empty() && !found.best.empty()) paths.push_back(found.best);
     const bool only_profile = !paths.empty() && paths.front().ends_with(".fprobe");
     if (paths.empty() || (samples == 0 && only_profile)) end.lines.push_back(no_picture(run));
-    end.lost = run.attached && run.cpu_ns >= too_little_ns && (paths.empty() || (only_profile && !run.formats.empty()));
+    if (run.cpu_ns >= too_little_ns && (paths.empty() || (only_profile && !run.formats.empty()))) end.lost = true;
     if (!paths.empty())
         for (std::string& line : words_of(paths.front(), run, samples)) end.lines.push_back(std::move(line));
     const std::vector<std::string> others = pictures_of_other_events(paths, run.start);

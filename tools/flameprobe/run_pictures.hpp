@@ -31,7 +31,7 @@ struct RunEnd {
     std::vector<std::string> lines;  // for the user, the pictures' paths last
     std::string picture;             // the best one; empty if there is none
     bool passed = true;              // the gates
-    bool lost = false;               // of a process that was attached to: what was sampled is not in the results
+    bool lost = false;               // not all of what was sampled is in the results that were asked for
 };
 
 /// Draws what the library in the command has not drawn: it was told not to, or was killed.

@@ -46,8 +46,12 @@ bool lead_with_samples(NamedProfile& profile) {
 
 void draw(const std::string& path, const std::string& stem, const ResultOptions& options, ResultMessages& messages) {
     const auto problem = [&](std::string text) { messages.problems.push_back(std::move(text)); };
+    const auto fail = [&](std::string text) {
+        problem(std::move(text));
+        messages.failed = true;
+    };
     auto profile = load_events(path, options, false);
-    if (!profile) return problem(profile.error().message);
+    if (!profile) return fail(profile.error().message);
     if (is_empty(*profile)) {  // of a program that hangs, what never woke is all that there is
         if (auto with_idle = load_events(path, options, true); with_idle && !is_empty(*with_idle)) {
             profile = std::move(with_idle);
@@ -60,7 +64,7 @@ void draw(const std::string& path, const std::string& stem, const ResultOptions&
     std::string picture;
     const auto write = [&](const NamedProfile& event, Format format, const std::string& to) {
         const auto done = write_output(event, format, to, output);
-        if (!done) return problem(done.error().message + " (the samples are safe in " + path + ")");
+        if (!done) return fail(done.error().message + " (the samples are safe in " + path + ")");
         messages.wrote.push_back(to);
         if (picture.empty() && (format == Format::svg || format == Format::html)) picture = to;
     };

@@ -22,6 +22,7 @@ struct ResultOptions {
 /// What there is to tell, one line each.
 struct ResultMessages {
     std::vector<std::string> wrote, problems;
+    bool failed = false;  // something that was asked for is not written
 };
 
 /// Writes STEM.ENDING of every format from the `.fprobe` at `profile`, and the provenance beside a picture.

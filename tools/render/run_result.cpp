@@ -178,7 +178,7 @@ ResultMessages Writer::write() {
     if (const auto inside = OutputDirectory::of(folder_ + "/")) inside->create(run_drawn, 0644);
     const std::vector<ProcessPart> parts = gather();
     if (!parts.empty()) {
-        if (!write_profile(parts)) return std::move(messages_);
+        if (!write_profile(parts)) return messages_.failed = true, std::move(messages_);
         const bool sampled =
             std::any_of(parts.begin(), parts.end(), [](const ProcessPart& part) { return part.has_samples; });
         if (sampled && !options_.formats.empty()) draw(parts);
