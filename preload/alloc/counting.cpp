@@ -126,8 +126,11 @@ void take_sample(State& state, const Record* record, void* address, size_t size,
     cpu::own_registers(cell->registers);
     cell->stack_bytes = static_cast<uint32_t>(copy_stack(state.samples, own_stack(record), cell->registers.sp(),
                                                          handler::SamplePool::stack(cell), state.samples.stack_bytes));
+    // Copies of deep stacks are taken away sooner, so that their memory stays small.
+    constexpr size_t most_in_use = size_t{1} << 20;
+    const bool is_much = size_t{state.samples.pool.index(cell)} * cell->stack_bytes >= most_in_use;
     state.samples.pool.publish(cell);
-    if (state.samples.pool.is_scarce_after(cell)) wake_collector(state);
+    if (is_much || state.samples.pool.is_scarce_after(cell)) wake_collector(state);
     if (id == 0) return;
     asked_about.add(address);
     if (state.live.insert(reinterpret_cast<uintptr_t>(address), id)) return;

@@ -38,8 +38,9 @@ private:
     std::atomic<std::uint8_t> counts_[size]{};
 };
 
-/// Zeros are an empty table. An address has two buckets, and what is known of it a node, which stays after it was freed
-/// until the collector has come: a program may be given one address again and again meanwhile.
+/// Zeros are an empty table. An address has two buckets in a small part of the table, for when these are full two in
+/// the rest: of a table for 44 GiB a heap of 1 GiB uses a few pages. What is known of an address is a node, which
+/// stays after it was freed until the collector has come: a program may be given one address again and again meanwhile.
 class LiveTable {
 public:
     struct Slot {
@@ -69,8 +70,8 @@ public:
     /// Takes an address out that the caller is about to free or move; 0: it is not there. The node is the caller's, who
     /// must give it to freed() or put().
     NodeNumber take(std::uint64_t address) noexcept {
-        for (unsigned i = 0; i < 2 * in_bucket; ++i) {
-            Slot& slot = bucket(address, i % 2)[i / 2];
+        for (unsigned i = 0; i < places; ++i) {
+            Slot& slot = place(address, i);
             if (slot.key.load(std::memory_order_acquire) != address) continue;
             const NodeNumber node = slot.node;
             slot.key.store(0, std::memory_order_release);
@@ -79,8 +80,8 @@ public:
         return 0;
     }
     bool put(std::uint64_t address, NodeNumber node) noexcept {
-        for (unsigned i = 0; i < 2 * in_bucket; ++i) {  // from both buckets in turn, so that neither fills up first
-            Slot& slot = bucket(address, i % 2)[i / 2];
+        for (unsigned i = 0; i < places; ++i) {
+            Slot& slot = place(address, i);
             std::uint64_t none = 0;
             if (slot.key.load(std::memory_order_relaxed) != 0) continue;
             if (!slot.key.compare_exchange_strong(none, busy, std::memory_order_acquire)) continue;
@@ -112,12 +113,17 @@ public:
     }
 
 private:
-    static constexpr unsigned in_bucket = 8;
+    static constexpr unsigned in_bucket = 8, places = 4 * in_bucket;
+    static constexpr std::uint32_t in_small_part = 1 << 12;
     static constexpr std::uint64_t busy = 1;
 
-    Slot* bucket(std::uint64_t address, unsigned which) const noexcept {
-        const std::uint64_t hash = splitmix64(address);
-        return slots_ + ((which == 0 ? hash : hash >> 32) & (count_ - 1) & ~std::uint64_t{in_bucket - 1});
+    /// Where an address may be, the first place to try being 0: of two buckets in turn, so that neither fills up first.
+    Slot& place(std::uint64_t address, unsigned number) const noexcept {
+        const bool has_parts = in_small_part < count_, in_small = has_parts && number < places / 2;
+        const std::uint32_t begin = has_parts && !in_small ? in_small_part : 0;
+        const std::uint64_t buckets = ((in_small ? in_small_part : count_) - begin) / in_bucket;
+        const std::uint64_t hash = splitmix64(address), half = number % 2 == 0 ? hash >> 32 : hash & 0xffffffff;
+        return slots_[begin + (half * buckets >> 32) * in_bucket + number % (places / 2) / 2];
     }
     /// Above the number of the first unused one is a count, so that the list is not mistaken for one it was before.
     NodeNumber claim_node() noexcept {

@@ -1,7 +1,7 @@
 // Does nothing but allocate, as allocations.py asks: `allocate pairs|grow|fill BYTES SECONDS [KIB [single]]`, that deep
 // in its stack. A thread that sleeps makes glibc's malloc lock as in every program with threads, unless `single`.
 // Prints how many nanoseconds an allocation took and its free, by the wall clock and of the thread's CPU time.
-// `allocate hold BYTES SECONDS MIB [churn]`: has so much alive for that long, and with `churn` replaces pieces
+// `allocate hold BYTES SECONDS MIB [KIB [churn]]`: has so much alive for that long; with `churn` replaces pieces
 // meanwhile. Prints how many KiB were resident at most, and are mapped for perf events.
 #include <pthread.h>
 #include <stdint.h>
@@ -101,6 +101,13 @@ static void hold(size_t bytes, double duration, size_t mib, int churns) {
            in_file("/proc/self/maps", "%lx-%lx", "[perf_event]"));
 }
 
+static __attribute__((noinline)) void hold_deeper(size_t kib, size_t bytes, double duration, size_t mib, int churns) {
+    char room[1024];
+    keep(room);
+    kib == 0 ? hold(bytes, duration, mib, churns) : hold_deeper(kib - 1, bytes, duration, mib, churns);
+    keep(room);
+}
+
 static void* sleeper(void* unused) {
     pause();
     return unused;
@@ -110,7 +117,8 @@ int main(int argc, char** argv) {
     if (argc < 4) return 2;
     pthread_t thread;
     if (argv[1][0] == 'h') {
-        hold(strtoul(argv[2], NULL, 10), atof(argv[3]), argc > 4 ? strtoul(argv[4], NULL, 10) : 1, argc > 5);
+        hold_deeper(argc > 5 ? strtoul(argv[5], NULL, 10) : 0, strtoul(argv[2], NULL, 10), atof(argv[3]),
+                    argc > 4 ? strtoul(argv[4], NULL, 10) : 1, argc > 6);
         return 0;
     }
     if (argc < 6 && pthread_create(&thread, NULL, sleeper, NULL) != 0) return 1;

@@ -48,7 +48,8 @@ PROGRAMS = {"pair of 64 bytes": ("pairs", 64), "pair of 20,000 bytes": ("pairs",
 # Bytes, seconds, MiB.
 HELD = {"1 GiB in pieces of 200 bytes": (200, 2, 1024), "1 GiB in pieces of 20,000 bytes": (20000, 2, 1024),
         "100 MiB in pieces of 200 bytes": (200, 2, 100), "10 MiB in pieces of 200 bytes": (200, 2, 10),
-        "100 MiB, pieces of 500 bytes replaced": (500, 3, 100, "churn"), "1 GiB, pieces of 5,000 bytes replaced": (5000, 3, 1024, "churn")}
+        "100 MiB, pieces of 500 bytes replaced": (500, 3, 100, 0, "churn"), "1 GiB, pieces of 5,000 bytes replaced": (5000, 3, 1024, 0, "churn"),
+        "100 MiB in pieces of 500 bytes, 50 KiB deep": (500, 2, 100, 50), "the same, replaced": (500, 3, 100, 50, "churn")}
 
 
 def ours(event, **settings):
@@ -182,7 +183,7 @@ def error_table(runs):
     errors, thinned = {}, 0
     for _ in range(runs):
         with tempfile.TemporaryDirectory(prefix="flameprobe-bench-") as directory:
-            told = subprocess.run([host("allocations"), "c", "threads", "others", "map"], env=ours("alloc", FLAMEPROBE_OUT="out"), cwd=directory,
+            told = subprocess.run([host("allocations"), "c", "others", "map"], env=ours("alloc", FLAMEPROBE_OUT="out"), cwd=directory,
                                   capture_output=True, text=True, timeout=120, check=True).stdout
             profile = Path(directory) / "out.fprobe"
             stacks = read_folded(render("--event", "alloc", "--format", "folded", "-o", "-", profile).stdout)
@@ -199,9 +200,8 @@ def error_table(runs):
 
 
 def held_kib(env, given):
-    size, seconds, mib, *churn = given
     with tempfile.TemporaryDirectory(prefix="flameprobe-bench-") as directory:
-        told = subprocess.run([ALLOCATE, "hold", str(size), str(seconds), str(mib), *churn], env=env, cwd=directory,
+        told = subprocess.run([ALLOCATE, "hold", *map(str, given)], env=env, cwd=directory,
                               capture_output=True, text=True, timeout=300, check=True).stdout
     return [int(number) for number in told.split()]
 

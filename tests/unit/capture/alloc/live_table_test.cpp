@@ -65,6 +65,22 @@ TEST_CASE("a realloc that fails leaves its address alive") {
     CHECK(table.freed() == std::vector<std::uint64_t>{7});
 }
 
+TEST_CASE("of a large table a heap of a gigabyte uses 64 KiB") {
+    constexpr std::uint32_t size = 1 << 17, alive = 2048;  // one for 512 KiB
+    Table table(size);
+    const auto address = [](std::uint64_t number) { return 0x7f0000000000 + number * 4112; };
+    for (std::uint64_t number = 0; number < 10 * alive; ++number) {
+        REQUIRE(table.live.insert(address(number), number));
+        if (number >= alive) table.live.freed(table.live.take(address(number - alive)), 0);
+    }
+    CHECK(table.freed().size() == 9 * alive);
+    const auto used = [&](std::uint32_t at) { return table.slots[at].node != 0; };
+    std::uint32_t last = 0;
+    for (std::uint32_t at = 0; at < size; ++at)
+        if (used(at)) last = at;
+    CHECK(last < 4096);
+}
+
 TEST_CASE("a table takes two thirds of its size, and says when an address has no room") {
     constexpr std::uint32_t size = 1 << 14;
     Table table(size);
