@@ -9,6 +9,7 @@
 #include "filters.hpp"
 #include "host_threads.hpp"
 #include "interpose.hpp"
+#include "interrupted_malloc.hpp"
 
 namespace flameprobe {
 namespace {
@@ -35,6 +36,13 @@ int fork_by(Fork real) {
 }
 
 pid_t (*next_fork)() = nullptr;
+pid_t (*next_Fork)() = nullptr;  // takes no lock (glibc 2.34)
+
+// Looked up at load: a handler may fork, where dlsym must not be called.
+__attribute__((constructor(101))) void find_functions() {
+    next(next_fork, "fork");
+    next(next_Fork, "_Fork");
+}
 int (*next_daemon)(int, int) = nullptr;
 pid_t (*next_forkpty)(int*, char*, const termios*, const winsize*) = nullptr;
 
@@ -43,7 +51,11 @@ pid_t (*next_forkpty)(int*, char*, const termios*, const winsize*) = nullptr;
 
 using namespace flameprobe;
 
-FLAMEPROBE_INTERPOSED pid_t fork() { return fork_by(next(next_fork, "fork")); }
+// Of a child that is made in the middle of malloc nothing may be allocated: it is sampled from exec on.
+FLAMEPROBE_INTERPOSED pid_t fork() {
+    if (next_Fork != nullptr && has_one_thread() && is_in_interrupted_malloc()) return next_Fork();
+    return fork_by(next(next_fork, "fork"));
+}
 
 // daemon(3) and forkpty(3) call fork inside libc, past our wrapper. The parent in daemon ends there by _exit, also
 // inside libc: its profile is completed before.

@@ -87,6 +87,8 @@ void forget_other_threads() {
     if (counting) count_threads_from_here();
 }
 
+bool has_one_thread() noexcept { return counting && __atomic_load_n(&living, __ATOMIC_ACQUIRE) == 1; }
+
 }  // namespace flameprobe
 
 using namespace flameprobe;

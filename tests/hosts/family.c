@@ -1,13 +1,14 @@
-/* Children of every kind: family fork|vfork|spawn|system|exec|chain N|orphan|crowd|lowest. "family child N" works and
- * ends with N. "family images N exec|number|thread|failing" works for 30 ms in each of N images, of which each replaces
- * the last by execv, by syscall(2), in another thread than the first, or after one that fails. "family launch" executes
- * at once what works in three threads, 100 ms each, without a name but that of its descriptor.
+/* Children of every kind: family fork|vfork|spawn|system|exec|chain N|orphan|crowd|lowest|handler. "family child N"
+ * works and ends with N. "family images N exec|number|thread|failing" works for 30 ms in each of N images, of which
+ * each replaces the last by execv, by syscall(2), in another thread than the first, or after one that fails. "family
+ * launch" executes at once what works in three threads, 100 ms each, without a name but that of its descriptor.
  */
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 
 #include "host.h"
@@ -212,6 +213,35 @@ static void forks_in_a_crowd(int children) {
     for (int i = 0; i < crowd; ++i) CHECK(pthread_join(threads[i], NULL) == 0);
 }
 
+/* A handler that forks, as crash handlers do, wherever it comes: in malloc too, as long as there is one thread. */
+static volatile sig_atomic_t forked;
+static void fork_in_handler(int number) {
+    const int saved = errno;
+    int status = 0;
+    (void)number;
+    const pid_t child = fork();
+    if (child == 0) _exit(crunch(1000) == 0);
+    CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+    ++forked;
+    errno = saved;
+}
+
+static void forks_in_handlers(void) {
+    enum { pieces = 64 };
+    const struct sigaction action = {.sa_handler = fork_in_handler, .sa_flags = SA_RESTART};
+    const struct itimerval soon = {{0, 0}, {0, 3000}};
+    void* kept[pieces] = {NULL};
+    CHECK(sigaction(SIGALRM, &action, NULL) == 0);
+    for (int round = 1; round <= 20; ++round) {
+        CHECK(setitimer(ITIMER_REAL, &soon, NULL) == 0);
+        for (unsigned i = 0; forked < round; ++i) {
+            free(kept[i % pieces]);
+            CHECK((kept[i % pieces] = malloc(1100 + i * 37 % 5000)) != NULL);
+        }
+    }
+    for (int i = 0; i < pieces; ++i) free(kept[i]);
+}
+
 /* The parent ends first; the child goes on. A pipe tells the test when it has ended. */
 static void orphan(void) {
     const pid_t child = fork();
@@ -255,6 +285,8 @@ int main(int argc, char** argv) {
         orphan();
     else if (strcmp(mode, "lowest") == 0)
         lowest_descriptors();
+    else if (strcmp(mode, "handler") == 0)
+        forks_in_handlers();
     else
         return 2;
     printf("%s done\n", mode);

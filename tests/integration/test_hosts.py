@@ -27,6 +27,7 @@ HOSTS = [
     (("family", "system"), ("child_work",)),
     (("family", "chain", sized("30", "100", "5")), ()),
     (("family", "lowest"), ()),
+    (("family", "handler"), ()),
     (("family", "crowd", sized("2", "12", "1")), ("allocate", "child_work")),
     (("privileges", "setuid"), ("before_change", "after_change")),
     (("privileges", "chroot", "{dir}"), ("before_change", "after_change")),
@@ -88,7 +89,7 @@ HOSTS = [
 # Hosts that a signal handler may disturb: signals, threads, stacks, libc's locks, sandboxes. In the quick set the engines with
 # handlers run only these, in the full set every host.
 HANDLER_HOSTS = {
-    ("handlers",), ("blocked_signals",), ("blocked_signals", "number"), ("blocked_signals", "in_waits"), ("blocked_signals", "exec"), ("limits", "signals"), ("family", "fork"), ("family", "exec"), ("family", "vfork"), ("threads", "short"),
+    ("handlers",), ("blocked_signals",), ("blocked_signals", "number"), ("blocked_signals", "in_waits"), ("blocked_signals", "exec"), ("limits", "signals"), ("family", "fork"), ("family", "exec"), ("family", "vfork"), ("family", "handler"), ("threads", "short"),
     ("threads", "raw"),
     ("privileges", "unshare_by_number"), ("privileges", "unshare_in_thread"),
     ("last_thread", "pthread_exit"), ("last_thread", "c11"), ("dlopen_loop", "{plugin}"), ("stacks", "switch"), ("stacks", "alternate"),

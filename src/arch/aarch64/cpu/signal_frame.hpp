@@ -11,6 +11,8 @@ namespace flameprobe::cpu {
 
 inline std::uintptr_t interrupted_sp(const ucontext_t& context) noexcept { return context.uc_mcontext.sp; }
 inline constexpr std::uintptr_t red_zone = 0;
+/// Not known on this CPU.
+inline std::uintptr_t interrupted_at(const std::uintptr_t*) noexcept { return 0; }
 
 inline bool can_move_frame(const void*, const void*) noexcept { return false; }
 

@@ -18,6 +18,19 @@ namespace flameprobe::cpu {
 inline std::uintptr_t interrupted_sp(const ucontext_t& context) noexcept {
     return static_cast<std::uintptr_t>(context.uc_mcontext.gregs[REG_RSP]);
 }
+/// If `word` looks like the beginning of a handler's frame, its return address: where the signal interrupted the
+/// thread. Else 0. A ucontext behind it can be read.
+inline std::uintptr_t interrupted_at(const std::uintptr_t* word) noexcept {
+    constexpr greg_t user_code = 0x33;  // cs of 64-bit code
+    const auto& context = *reinterpret_cast<const ucontext_t*>(word + 1);
+    const auto state = reinterpret_cast<std::uintptr_t>(context.uc_mcontext.fpregs);
+    const auto here = reinterpret_cast<std::uintptr_t>(word);
+    constexpr std::uintptr_t nearby = 4096;
+    if (*word == 0 || context.uc_link != nullptr || (context.uc_mcontext.gregs[REG_CSGSFS] & 0xffff) != user_code ||
+        state < here || state > here + nearby)
+        return 0;
+    return static_cast<std::uintptr_t>(context.uc_mcontext.gregs[REG_RIP]);
+}
 /// Bytes below the stack pointer that belong to the interrupted function (psABI, 3.2.2).
 inline constexpr std::uintptr_t red_zone = 128;
 

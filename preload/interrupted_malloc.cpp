@@ -1,0 +1,111 @@
+// A handler may fork, a crash handler for instance that starts a debugger (signal-safety(7)). Whether malloc's lock is
+// held cannot be asked of libc. So where the stack has the frame of a signal that interrupted libc's code, a child that
+// shares nothing tries to take it.
+#include "interrupted_malloc.hpp"
+
+#include <fcntl.h>
+#include <link.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "cpu/instructions.hpp"
+#include "cpu/signal_frame.hpp"
+#include "interpose.hpp"
+#include "is_mapped.hpp"
+
+namespace flameprobe {
+namespace {
+
+struct mallinfo (*next_mallinfo)() = nullptr;
+
+struct Range {
+    uintptr_t address, begin, end;
+};
+constinit Range libc{};  // the object that has `address`
+
+int find_range(dl_phdr_info* object, size_t, void* given) {
+    Range& range = *static_cast<Range*>(given);
+    uintptr_t begin = ~uintptr_t{0}, end = 0;
+    for (unsigned at = 0; at < object->dlpi_phnum; ++at) {
+        if (object->dlpi_phdr[at].p_type != PT_LOAD) continue;
+        const uintptr_t low = object->dlpi_addr + object->dlpi_phdr[at].p_vaddr;
+        if (low < begin) begin = low;
+        if (low + object->dlpi_phdr[at].p_memsz > end) end = low + object->dlpi_phdr[at].p_memsz;
+    }
+    if (range.address < begin || range.address >= end) return 0;
+    range.begin = begin, range.end = end;
+    return 1;
+}
+
+__attribute__((constructor(101))) void find_libc() {
+    libc.address = reinterpret_cast<uintptr_t>(::dlsym(RTLD_NEXT, "abort"));
+    ::dl_iterate_phdr(find_range, &libc);
+    next(next_mallinfo, "mallinfo");
+}
+
+bool is_in_libc(uintptr_t address) { return address >= libc.begin && address < libc.end; }
+
+/// Whether a signal interrupted libc, by the frames above the caller's. A stale one does no harm: it is only tried.
+bool has_interrupted_libc() {
+    constexpr uintptr_t page = 4096, far_enough = 64 * 1024;
+    const uintptr_t from = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+    for (uintptr_t at = from; at < from + far_enough; at += sizeof(uintptr_t)) {
+        // With what a frame's beginning has: the word itself is on a page that is known.
+        if (at % page == 0 && !is_mapped(at)) return false;
+        const uintptr_t end = (at | (page - 1)) + 1;
+        if (at + sizeof(ucontext_t) > end && !is_mapped(end)) return false;
+        const uintptr_t pc = cpu::interrupted_at(reinterpret_cast<const uintptr_t*>(at));
+        if (pc != 0 && is_in_libc(pc)) return true;
+    }
+    return false;
+}
+
+long word(const void* pointer) noexcept { return static_cast<long>(reinterpret_cast<uintptr_t>(pointer)); }
+long call(long number, long a = 0, long b = 0, long c = 0) noexcept {
+    return cpu::system_call(number, a, b, c, 0, 0, 0);
+}
+
+/// Whether a process sleeps, as for a lock; false where /proc does not tell.
+bool sleeps(long pid) {
+    char path[32], text[64];
+    ::snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+    const long file = call(SYS_openat, AT_FDCWD, word(path), O_RDONLY | O_CLOEXEC);
+    if (file < 0) return false;
+    const long size = call(SYS_read, file, word(text), sizeof text);
+    call(SYS_close, file);
+    long at = size;
+    while (at > 0 && text[at - 1] != ')') --at;  // behind the name
+    return at > 0 && at + 1 < size && text[at + 1] == 'S';
+}
+
+/// Without an exit signal: the host's waits do not see it.
+bool can_take_lock() {
+    constexpr int most_looks = 1000;
+    const timespec pause{0, 200'000};
+    const long child = call(SYS_clone);
+    if (child == 0) {
+        next_mallinfo();
+        call(SYS_exit_group);
+    }
+    if (child < 0) return true;  // no more can be known
+    for (int look = 0; look < most_looks && !sleeps(child); ++look) {
+        if (call(SYS_wait4, child, 0, WNOHANG | static_cast<int>(__WALL)) != 0) return true;
+        call(SYS_nanosleep, word(&pause));
+    }
+    call(SYS_kill, child, SIGKILL);
+    call(SYS_wait4, child, 0, static_cast<int>(__WALL));
+    return false;
+}
+
+}  // namespace
+
+bool is_in_interrupted_malloc() noexcept {
+    return next_mallinfo != nullptr && libc.end != 0 && has_interrupted_libc() && !can_take_lock();
+}
+
+}  // namespace flameprobe
