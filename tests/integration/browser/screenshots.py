@@ -276,7 +276,7 @@ SHOTS = {
     "strips": (1200, 640, False, "#fold=1"),
     "redis-waits": (1200, 520, False, ""), "redis-busy-waits": (1200, 520, False, ""), "mutex-waits": (1200, 700, False, "#fold=1"),
     "nginx": (1440, 760, False, ""), "make": (1440, 760, False, ""), "postgres": (1440, 760, False, ""), "postgres-waits": (1200, 640, False, "#fold=1"),
-    "leak": (1200, 420, False, ""), "allocations": (1200, 640, False, ""), "deadlock": (1200, 640, False, ""),
+    "leak": (1200, 420, False, ""), "allocations": (1200, 640, False, ""), "deadlock": (1200, 640, False, "#own=1"),
 }
 
 
