@@ -41,4 +41,11 @@ inline int complain(int status, const std::string& message) {
     return status;
 }
 
+/// The same for what is wrong with a command's options or arguments. What is said of an option's value, which begins
+/// with its name, is enough. Returns 2.
+inline int complain_of_usage(const std::string& command, const std::string& message) {
+    if (message.starts_with("--")) return complain(2, message);
+    return complain(2, message + (message.ends_with('?') ? "" : ".") + " Try 'flameprobe " + command + " --help'.");
+}
+
 }  // namespace flameprobe

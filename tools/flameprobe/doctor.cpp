@@ -1,6 +1,8 @@
 #include <cstdio>
-#include <string_view>
+#include <string>
+#include <vector>
 
+#include "command_line.hpp"
 #include "commands.hpp"
 #include "report.hpp"
 
@@ -16,16 +18,16 @@ constexpr const char* doctor_usage =
 }  // namespace
 
 int doctor_command(int argc, char* argv[]) {
-    if (argc > 1 && (std::string_view(argv[1]) == "--help" || std::string_view(argv[1]) == "-h")) {
-        return std::fputs(doctor_usage, stdout) < 0 ? 1 : 0;
-    }
-    if (argc > 2 || (argc == 2 && argv[1][0] == '-')) {
-        std::fputs(doctor_usage, stderr);
-        return 2;
-    }
+    bool help = false;
+    const std::vector<CommandOption<bool>> options = {
+        {"help", no_argument, always([](bool& into, const std::string&) { into = true; }), 'h'}};
+    const auto first = take_options<bool>(argc, argv, options, help);
+    if (!first) return complain_of_usage("doctor", first.error().message);
+    if (help) return std::fputs(doctor_usage, stdout) < 0 ? 1 : 0;
+    if (argc - *first > 1) return complain_of_usage("doctor", "name one program, without its arguments");
     DoctorReport report;
     bool works = report_machine(report);
-    if (argc == 2) works = report_program(report, argv[1]) && works;
+    if (*first < argc) works = report_program(report, argv[*first]) && works;
     report.verdict(works);
     return print_text(stdout, report.text()) && works ? 0 : 1;
 }

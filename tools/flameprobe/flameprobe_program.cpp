@@ -1,13 +1,12 @@
 #include "flameprobe_program.hpp"
 
-#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <new>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "command_line.hpp"
 #include "commands.hpp"
 #include "memory_budget.hpp"
 #include "profile/format.hpp"
@@ -33,36 +32,6 @@ constexpr const char* commands_usage =
     "       flameprobe doctor [PROGRAM]                          what works here, what does not, what mends it\n"
     "       flameprobe --version | --help\n"
     "See flameprobe(1), and flameprobe-render(1) for what can be done with the results.\n";
-
-/// How many letters to insert, delete, replace or swap with their neighbour to make one of the other.
-std::size_t distance(std::string_view a, std::string_view b) {
-    std::vector<std::vector<std::size_t>> best(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
-    for (std::size_t i = 0; i <= a.size(); ++i) {
-        for (std::size_t j = 0; j <= b.size(); ++j) {
-            if (i == 0 || j == 0) {
-                best[i][j] = i + j;
-                continue;
-            }
-            best[i][j] =
-                std::min({best[i - 1][j] + 1, best[i][j - 1] + 1, best[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                best[i][j] = std::min(best[i][j], best[i - 2][j - 2] + 1);
-        }
-    }
-    return best[a.size()][b.size()];
-}
-
-/// "; did you mean 'run'?", or nothing.
-std::string meant(std::string_view typed) {
-    std::string_view closest;
-    std::size_t least = 3;
-    for (const std::string_view known :
-         {"run", "attach", "bench", "compare", "stat", "top", "live", "render", "push", "doctor"}) {
-        const std::size_t away = distance(typed.substr(0, 20), known);
-        if (away < least && away < known.size() - 1) least = away, closest = known;
-    }
-    return closest.empty() ? "" : "; did you mean '" + std::string(closest) + "'?";
-}
 
 [[maybe_unused]] int not_built(const std::string& command, const std::string& library) {
     return complain(1, command + " is not part of this build, which was made without " + library);
@@ -117,8 +86,10 @@ int main_command(int argc, char* argv[]) {
         std::fputs(commands_usage, stderr);
         return 2;
     }
-    return complain(2, "'" + std::string(command) + "' is no command" + meant(command) +
-                           (meant(command).empty() ? "; try" : " Try") + " 'flameprobe --help'");
+    const std::string meant =
+        closest(command, {"run", "attach", "bench", "compare", "stat", "top", "live", "render", "push", "doctor"});
+    return complain(2, "'" + std::string(command) + "' is no command; " +
+                           (meant.empty() ? "try" : "did you mean '" + meant + "'? Try") + " 'flameprobe --help'");
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ namespace flameprobe {
 
 namespace {
 
-std::optional<long> number_in(const char* path) {
+std::optional<long> number_in_file(const char* path) {
     std::ifstream in(path);
     long value = 0;
     if (in >> value) return value;
@@ -124,7 +124,7 @@ void report_waits(DoctorReport& report, Options options) {
 }
 
 void report_memory(DoctorReport& report) {
-    const long budget_kib = number_in("/proc/sys/kernel/perf_event_mlock_kb").value_or(0);
+    const long budget_kib = number_in_file("/proc/sys/kernel/perf_event_mlock_kb").value_or(0);
     rlimit limit{};
     getrlimit(RLIMIT_MEMLOCK, &limit);
     const std::string own = limit.rlim_cur == RLIM_INFINITY ? "unlimited" : bytes_text(limit.rlim_cur);
@@ -145,7 +145,7 @@ void report_kernel_symbols(DoctorReport& report) {
     }
     report.finding("kernel symbols", "hidden: kernel frames will have no names");
     // kernel/ksyms_common.c, kallsyms_show_value(): without CAP_SYSLOG both must be low.
-    const bool restricted = number_in("/proc/sys/kernel/kptr_restrict").value_or(1) > 0;
+    const bool restricted = number_in_file("/proc/sys/kernel/kptr_restrict").value_or(1) > 0;
     report.mend(std::string("sudo sysctl kernel.perf_event_paranoid=1") +
                 (restricted ? " kernel.kptr_restrict=0" : ""));
 }
@@ -157,7 +157,7 @@ bool report_machine(DoctorReport& report) {
     const auto library = find_library();
     report.finding("library", library ? *library : library.error().message);
     const Options options = options_here(report);
-    const auto paranoid = number_in("/proc/sys/kernel/perf_event_paranoid");
+    const auto paranoid = number_in_file("/proc/sys/kernel/perf_event_paranoid");
     const bool works = report_engine(report, options, paranoid.value_or(2));
     report.finding("paranoid level", paranoid ? std::to_string(*paranoid) + ": " + meaning_of_paranoid(*paranoid) +
                                                     (geteuid() == 0 ? "; root may do all of it" : "")

@@ -173,10 +173,9 @@ std::string problem_with(const RunRequest& request, const char* command) {
 
 int run_command(int argc, char* argv[]) {
     auto request = parse_run(argc, argv);
-    if (!request)
-        return complain(2, request.error().message.empty() ? "Try 'flameprobe run --help'." : request.error().message);
+    if (!request) return complain_of_usage("run", request.error().message);
     if (request->help) return std::fputs(usage().c_str(), stdout) < 0 ? 1 : 0;
-    if (request->command >= argc) return complain(2, "name a command to run. Try 'flameprobe run --help'.");
+    if (request->command >= argc) return complain_of_usage("run", "name a command to run");
     if (const auto problem = problem_with(*request, argv[request->command]); !problem.empty())
         return complain(2, problem);
     const bool allocations = asks_for_allocations(*request);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/number.hpp"
@@ -24,15 +25,21 @@ struct CommandOption {
     char letter = 0;  // of the short option
 };
 
+/// Of the known names the one that was probably meant; empty if none is like it.
+std::string closest(std::string_view typed, const std::vector<std::string>& known);
+
+/// A sentence on what getopt_long(3) refused with '?' or ':', and with `optopt`. `argument` is the one it read last.
+Problem refused_option(int refusal, const std::string& argument, std::span<const option> options);
+
 /// Takes the options of argv into `into`, as getopt_long(3) reads them. Returns the index of the first argument that is
-/// no option, or the problem with the first bad option; the message is empty if getopt has printed one. `up_to_first`:
-/// stops at the first argument that is no option, since the rest is a command's.
+/// no option, or the problem with the first bad option. `up_to_first`: stops at the first argument that is no option,
+/// since the rest is a command's.
 template <class Into>
 Result<int> take_options(int argc, char* const argv[], std::span<const CommandOption<Into>> table, Into& into,
                          bool up_to_first = false) {
     constexpr int first = 256;
     std::vector<option> names;
-    std::string letters = up_to_first ? "+" : "";
+    std::string letters = up_to_first ? "+:" : ":";  // ':': getopt prints nothing
     for (const auto& known : table) {
         names.push_back({known.name.c_str(), known.argument, nullptr, first + static_cast<int>(names.size())});
         if (known.letter != 0) letters += std::string(1, known.letter) + (known.argument == no_argument ? "" : ":");
@@ -41,14 +48,15 @@ Result<int> take_options(int argc, char* const argv[], std::span<const CommandOp
     Result<int> result = 0;
     optind = 0;  // GNU: start afresh, also for a second call
     for (int chosen; (chosen = getopt_long(argc, argv, letters.c_str(), names.data(), nullptr)) != -1;) {
-        Problem problem;
+        const bool refused = chosen == '?' || chosen == ':';
+        Problem problem = refused ? refused_option(chosen, argv[optind - 1], names) : Problem();
         for (std::size_t at = 0; at < table.size(); ++at) {
             if (chosen != first + static_cast<int>(at) && (table[at].letter == 0 || chosen != table[at].letter))
                 continue;
             problem = table[at].take(into, optarg != nullptr ? optarg : "");
             if (!problem.empty()) problem = "--" + table[at].name + ": " + problem;
         }
-        if (result && (chosen == '?' || !problem.empty())) result = Error{problem};
+        if (result && !problem.empty()) result = Error{problem};
     }
     if (result) result = optind;
     return result;

@@ -33,6 +33,19 @@ TEST_CASE("times are read with their units") {
     for (const char* bad : {"", "s", "-1", "1 s", "1x", "nan", "inf", "1e300", "--"}) CHECK_FALSE(parse_time(bad));
 }
 
+TEST_CASE("a misspelt option is told with the one that was meant") {
+    CHECK(refused({"a", "--tpo", "5"}, "unrecognized option '--tpo'; did you mean '--top'?"));
+    CHECK(refused({"a", "--titel=x"}, "unrecognized option '--titel'; did you mean '--title'?"));
+    CHECK(refused({"a", "--output-file", "x"}, "did you mean '--output'?"));
+    CHECK(parsed({"a", "--xyzzy"}).error().message == "unrecognized option '--xyzzy'");
+    CHECK(parsed({"a", "-q"}).error().message == "unrecognized option '-q'");
+    CHECK(refused({"a", "--min", "1"}, "option '--min' may be '--min-samples', '--min-rooted', '--min-width'"));
+    CHECK(refused({"a", "--top"}, "option '--top' needs a value"));
+    CHECK(refused({"a", "-o"}, "option '-o' needs a value"));
+    CHECK(refused({"a", "--info=5"}, "option '--info' takes no value"));
+    CHECK(refused({"a", "--to=1", "--tpo", "x"}, "did you mean '--top'?"));
+}
+
 TEST_CASE("options may stand before, between and behind inputs") {
     const auto arguments =
         parsed({"a.fprobe", "--top", "5", "b.folded", "-o", "x.svg", "--thread=main", "--min-width", "0.5%"});

@@ -70,6 +70,16 @@ class Render(unittest.TestCase):
         self.refuse(2, "two inputs", "--diff", self.folded)
         self.refuse(2, "unrecognized option '--bogus'", "--bogus", self.folded)
 
+    def test_a_misspelt_option_of_any_command(self):
+        commands = [[FLAMEPROBE, name] for name in ("run", "attach", "bench", "compare", "stat", "top", "live", "push", "render", "doctor")]
+        for argv in (*commands, [RENDER]):
+            status, _, errors = run(*argv, "--hlep")
+            if "is not part of this build" in errors:
+                continue
+            self.assertEqual(status, 2, (argv, errors))
+            self.assertIn("unrecognized option '--hlep'; did you mean '--help'?", errors.splitlines()[0])
+            self.assertIn("--help'", errors.splitlines()[-1])
+
     def test_too_few_samples_leave_no_output(self):
         output = self.path("out.svg")
         self.refuse(3, "16 samples, and --min-samples asks for 17", self.folded, "-o", output, "--min-samples", "17")

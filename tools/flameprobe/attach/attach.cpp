@@ -150,11 +150,10 @@ int attach_to(pid_t pid, const AttachRequest& request) {
 int attach_command(int argc, char* argv[]) {
     AttachRequest request;
     const auto first = take_options<AttachRequest>(argc, argv, known_options(), request);
-    if (!first)
-        return complain(2, first.error().message.empty() ? "Try 'flameprobe attach --help'." : first.error().message);
+    if (!first) return complain_of_usage("attach", first.error().message);
     if (request.help) return std::fputs(usage().c_str(), stdout) < 0 ? 1 : 0;
     const auto pid = process_id(argc - *first, argv + *first);
-    if (!pid) return complain(2, pid.error().message + ". Try 'flameprobe attach --help'.");
+    if (!pid) return complain_of_usage("attach", pid.error().message);
     const bool waits = options_of(request, request.out).off_cpu();
     if (const std::string why = why_not_attached(*pid, waits); !why.empty()) return complain(1, why);
     return attach_to(*pid, request);

@@ -190,10 +190,7 @@ int Bench::run() {
 
 int bench_command(int argc, char* argv[]) {
     auto request = parse_bench_options(argc, argv);
-    if (!request) {
-        complain(2, request.error().message);
-        return complain(2, "Try 'flameprobe bench --help'.");
-    }
+    if (!request) return complain_of_usage("bench", request.error().message);
     if (request->help) return std::fputs(bench_usage, stdout) < 0 ? 1 : 0;
     if (!request->library.empty()) request->library = std::filesystem::absolute(request->library).string();
     const auto libraries = libraries_to_preload(request->library, request->file.events.allocations);

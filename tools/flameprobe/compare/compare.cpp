@@ -1,8 +1,5 @@
-#include <getopt.h>
-
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <optional>
 #include <utility>
 
@@ -53,86 +50,58 @@ struct CompareRequest {
     bool long_names = false, help = false;
 };
 
-/// "3%", "3" and "0.5 %" in percent.
-Result<double> percent(const std::string& option, std::string text) {
-    const std::string given = text;
-    if (text.ends_with('%')) text.pop_back();
-    char* end = nullptr;
-    const double value = std::strtod(text.c_str(), &end);
-    while (*end == ' ') ++end;
-    if (end == text.c_str() || *end != '\0' || !std::isfinite(value) || value < 0)
-        return Error{option + " " + given + ": has to be a percentage, as in 3%"};
-    return value / 100;
-}
-
-Result<void> choose(bool by_name, const std::string& text, ChosenProcesses& into) {
-    if (!by_name) {
-        const Problem problem = put_number<std::uint32_t>(text, into.pid);
-        return problem.empty() ? Result<void>() : Error{"--pid: " + problem};
-    }
-    if (auto good = check_expression(text); !good) return Error{"--process " + text + ": " + good.error().message};
-    into.name = text;
-    return {};
+/// "3%", "3" and "0.5 %" as a share.
+template <class Field>
+auto as_share(Field field) {
+    return [field](CompareRequest& into, const std::string& given) -> Problem {
+        std::string text = given;
+        if (text.ends_with('%')) text.pop_back();
+        while (text.ends_with(' ')) text.pop_back();
+        const auto value = number_in<double>(text);
+        if (!value || !std::isfinite(*value) || *value < 0) return "'" + given + "' has to be a percentage, as in 3%";
+        field(into) = *value / 100;
+        return {};
+    };
 }
 
 std::string share_text(double share) { return short_decimal(100 * share, 2) + " %"; }
 
-bool has_known_ending(const std::string& path) {
-    return path.ends_with(".md") || path.ends_with(".html") || path.ends_with(".json");
+Problem put_output(CompareRequest& into, const std::string& path) {
+    into.outputs.push_back(path);
+    const bool known = path.ends_with(".md") || path.ends_with(".html") || path.ends_with(".json");
+    return known ? "" : "'" + path + "' has to end in .md, .html or .json";
+}
+
+Problem put_process(CompareRequest& into, const std::string& expression) {
+    into.processes.name = expression;
+    const auto good = check_expression(expression);
+    return good ? "" : good.error().message;
+}
+
+std::vector<CommandOption<CompareRequest>> compare_options() {
+    using Request = CompareRequest;
+    using Value = const std::string&;
+    constexpr int none = no_argument, value = required_argument;
+    return {
+        {"fail-above", value, as_share([](Request & r) -> auto& { return r.fail_above; })},
+        {"out", value, put_output, 'o'},
+        {"store", value, always([](Request& r, Value v) { r.store = v; })},
+        {"by", value, always([](Request& r, Value v) { r.variable = v; })},
+        {"fdr", value, as_share([](Request & r) -> auto& { return r.options.rate; })},
+        {"min-share", value, as_share([](Request & r) -> auto& { return r.options.least_share; })},
+        {"long-names", none, always([](Request& r, Value) { r.long_names = true; })},
+        {"process", value, put_process},
+        {"pid", value, [](Request& r, Value v) { return put_number<std::uint32_t>(v, r.processes.pid); }},
+        {"event", value, always([](Request& r, Value v) { r.processes.event = v; })},
+        {"help", none, always([](Request& r, Value) { r.help = true; }), 'h'},
+    };
 }
 
 Result<CompareRequest> parse_compare(int argc, char* argv[]) {
-    enum : int {
-        store = 's',
-        by = 'b',
-        long_names = 'l',
-        process = 'P',
-        pid = 'p',
-        event = 'e',
-        fail_above = 256,
-        rate,
-        least
-    };
-    constexpr option options[] = {{"fail-above", required_argument, nullptr, fail_above},
-                                  {"out", required_argument, nullptr, 'o'},
-                                  {"store", required_argument, nullptr, store},
-                                  {"by", required_argument, nullptr, by},
-                                  {"fdr", required_argument, nullptr, rate},
-                                  {"min-share", required_argument, nullptr, least},
-                                  {"long-names", no_argument, nullptr, long_names},
-                                  {"process", required_argument, nullptr, process},
-                                  {"pid", required_argument, nullptr, pid},
-                                  {"event", required_argument, nullptr, event},
-                                  {"help", no_argument, nullptr, 'h'},
-                                  {nullptr, 0, nullptr, 0}};
     CompareRequest request;
-    optind = 0;
-    for (int letter; (letter = getopt_long(argc, argv, "o:h", options, nullptr)) != -1;) {
-        if (letter == '?') return Error{"bad option"};
-        if (letter == 'h') request.help = true;
-        if (letter == long_names) request.long_names = true;
-        if (letter == store) request.store = optarg;
-        if (letter == event) request.processes.event = optarg;
-        if (letter == by) request.variable = optarg;
-        if (letter == 'o') {
-            request.outputs.emplace_back(optarg);
-            if (!has_known_ending(optarg))
-                return Error{std::string("-o ") + optarg + ": has to end in .md, .html or .json"};
-        }
-        if (letter == process || letter == pid) {
-            if (auto good = choose(letter == process, optarg, request.processes); !good) return good.error();
-        }
-        if (letter < 256) continue;
-        const auto value = percent(letter == fail_above ? "--fail-above"
-                                   : letter == rate     ? "--fdr"
-                                                        : "--min-share",
-                                   optarg);
-        if (!value) return value.error();
-        if (letter == fail_above) request.fail_above = *value;
-        if (letter == rate) request.options.rate = *value;
-        if (letter == least) request.options.least_share = *value;
-    }
-    for (int i = optind; i < argc; ++i) request.inputs.emplace_back(argv[i]);
+    const auto first = take_options<CompareRequest>(argc, argv, compare_options(), request);
+    if (!first) return first.error();
+    request.inputs.assign(argv + *first, argv + argc);
     request.options.taking_turns = !request.variable.empty();
     if (!request.help && request.inputs.size() != (request.options.taking_turns ? 1 : 2))
         return Error{request.options.taking_turns
@@ -183,10 +152,7 @@ Result<void> write_form(const std::string& path, const Judgement& judgement, con
 
 int compare_command(int argc, char* argv[]) {
     const auto request = parse_compare(argc, argv);
-    if (!request) {
-        complain(2, request.error().message);
-        return complain(2, "Try 'flameprobe compare --help'.");
-    }
+    if (!request) return complain_of_usage("compare", request.error().message);
     if (request->help) return std::fputs(compare_usage, stdout) < 0 ? 1 : 0;
     const auto sides = read_sides(*request);
     if (!sides) return complain(1, sides.error().message);

@@ -1,6 +1,5 @@
 #include "live.hpp"
 
-#include <getopt.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include "../attach/short_recording.hpp"
 #include "../commands.hpp"
 #include "base/number.hpp"
+#include "command_line.hpp"
 #include "growing_profile.hpp"
 #include "page_server.hpp"
 #include "process_list.hpp"
@@ -98,18 +98,20 @@ Result<LivePage> LivePage::start(pid_t pid, std::uint16_t port) {
 }
 
 int live_command(int argc, char* argv[]) {
-    constexpr option options[] = {{"port", required_argument, nullptr, 'p'}, {"help", no_argument, nullptr, 'h'}, {}};
-    std::uint16_t port = 0;
-    optind = 0;
-    for (int letter; (letter = getopt_long(argc, argv, "h", options, nullptr)) != -1;) {
-        if (letter == 'h') return std::fputs(live_usage, stdout) < 0 ? 1 : 0;
-        if (letter != 'p') return complain(2, "Try 'flameprobe live --help'.");
-        const auto number = number_in<std::uint16_t>(optarg);
-        if (!number) return complain(2, std::string("--port: '") + optarg + "' is no port");
-        port = *number;
-    }
-    const auto pid = process_id(argc - optind, argv + optind);
-    if (!pid) return complain(2, pid.error().message + ". Try 'flameprobe live --help'.");
+    struct Request {
+        std::uint16_t port = 0;
+        bool help = false;
+    } request;
+    const std::vector<CommandOption<Request>> options = {
+        {"port", required_argument,
+         [](Request& r, const std::string& v) { return put_number<std::uint16_t>(v, r.port); }},
+        {"help", no_argument, always([](Request& r, const std::string&) { r.help = true; }), 'h'},
+    };
+    const auto first = take_options<Request>(argc, argv, options, request);
+    if (!first) return complain_of_usage("live", first.error().message);
+    if (request.help) return std::fputs(live_usage, stdout) < 0 ? 1 : 0;
+    const auto pid = process_id(argc - *first, argv + *first);
+    if (!pid) return complain_of_usage("live", pid.error().message);
     const auto recorder = record_for_now(*pid);
     if (!recorder) return complain(1, recorder.error().message);
     // Before the server's thread is made, so that it has them blocked too.
@@ -117,7 +119,7 @@ int live_command(int argc, char* argv[]) {
     sigemptyset(&ends);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ends, signal);
     pthread_sigmask(SIG_BLOCK, &ends, nullptr);
-    auto page = LivePage::start(*pid, port);
+    auto page = LivePage::start(*pid, request.port);
     if (!page) return complain(1, page.error().message);
     std::printf("%s\n", page->url().c_str());
     if (std::fflush(stdout) != 0) return complain(1, "standard output cannot be written");

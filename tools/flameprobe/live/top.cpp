@@ -1,4 +1,3 @@
-#include <getopt.h>
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>
@@ -14,6 +13,7 @@
 #include "../attach/short_recording.hpp"
 #include "../commands.hpp"
 #include "base/clock.hpp"
+#include "command_line.hpp"
 #include "growing_profile.hpp"
 #include "outside/counters.hpp"
 #include "process_list.hpp"
@@ -177,27 +177,29 @@ int print_once(pid_t pid, const std::optional<Recorder>& recorder) {
 }  // namespace
 
 int top_command(int argc, char* argv[]) {
-    constexpr option options[] = {{"once", no_argument, nullptr, 'o'}, {"help", no_argument, nullptr, 'h'}, {}};
-    bool once = false;
-    optind = 0;
-    for (int letter; (letter = getopt_long(argc, argv, "h", options, nullptr)) != -1;) {
-        if (letter == 'h') return std::fputs(top_usage, stdout) < 0 ? 1 : 0;
-        if (letter != 'o') return complain(2, "Try 'flameprobe top --help'.");
-        once = true;
-    }
-    if (optind == argc) {
+    struct Request {
+        bool once = false, help = false;
+    } request;
+    const std::vector<CommandOption<Request>> options = {
+        {"once", no_argument, always([](Request& r, const std::string&) { r.once = true; })},
+        {"help", no_argument, always([](Request& r, const std::string&) { r.help = true; }), 'h'},
+    };
+    const auto first = take_options<Request>(argc, argv, options, request);
+    if (!first) return complain_of_usage("top", first.error().message);
+    if (request.help) return std::fputs(top_usage, stdout) < 0 ? 1 : 0;
+    if (*first == argc) {
         print_text(stdout, busy_processes());
         return std::fflush(stdout) == 0 ? 0 : complain(1, "standard output cannot be written");
     }
-    const auto pid = process_id(argc - optind, argv + optind);
-    if (!pid) return complain(2, pid.error().message + ". Try 'flameprobe top --help'.");
+    const auto pid = process_id(argc - *first, argv + *first);
+    if (!pid) return complain_of_usage("top", pid.error().message);
     const auto recorder = record_for_now(*pid);
     if (!recorder) return complain(1, recorder.error().message);
-    if (once) return print_once(*pid, *recorder);
+    if (request.once) return print_once(*pid, *recorder);
     if (!*recorder) {
         // Errors at the start are printed before the terminal is taken over.
-        GrowingProfile first(*pid);
-        if (auto profile = first.read(std::nullopt, false); !profile && !first.found())
+        GrowingProfile begun(*pid);
+        if (auto profile = begun.read(std::nullopt, false); !profile && !begun.found())
             return complain(1, profile.error().message);
     }
     end_on_interrupt();

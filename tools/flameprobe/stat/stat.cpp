@@ -1,4 +1,3 @@
-#include <getopt.h>
 #include <poll.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -49,45 +48,35 @@ constexpr const char* stat_usage =
 struct StatRequest {
     bool json = false, help = false;
     std::string events;
-    std::string problem;
     std::string out;
     std::string pid;
     std::uint64_t duration_ns = 0;  // 0: no end
     int command = 0;                // index in argv
 };
 
-/// `letter`, of an option that has an argument.
-void take_value(StatRequest& request, int letter, const char* value) {
-    if (letter == 'o') request.out = value;
-    if (letter == 'p') request.pid = value;
-    if (letter == 'e') {
-        request.events = value;
-        if (const auto problem = setting_problem("FLAMEPROBE_EVENT", value); !problem.empty())
-            request.problem = "--event: " + problem;
-    }
-    if (letter != 'd') return;
-    if (const Problem problem = put(duration_ns(value), request.duration_ns); !problem.empty())
-        request.problem = "--duration: " + problem;
+std::vector<CommandOption<StatRequest>> stat_options() {
+    const auto events = [](StatRequest& r, const std::string& v) {
+        r.events = v;
+        return setting_problem("FLAMEPROBE_EVENT", v);
+    };
+    constexpr int none = no_argument, value = required_argument;
+    return {
+        {"event", value, events, 'e'},
+        {"pid", value, always([](StatRequest& r, const std::string& v) { r.pid = v; }), 'p'},
+        {"duration", value, [](StatRequest& r, const std::string& v) { return put(duration_ns(v), r.duration_ns); },
+         'd'},
+        {"json", none, always([](StatRequest& r, const std::string&) { r.json = true; }), 'j'},
+        {"out", value, always([](StatRequest& r, const std::string& v) { r.out = v; }), 'o'},
+        {"help", none, always([](StatRequest& r, const std::string&) { r.help = true; }), 'h'},
+    };
 }
 
-std::optional<StatRequest> parse_stat(int argc, char* argv[]) {
-    constexpr option options[] = {{"event", required_argument, nullptr, 'e'},
-                                  {"pid", required_argument, nullptr, 'p'},
-                                  {"duration", required_argument, nullptr, 'd'},
-                                  {"json", no_argument, nullptr, 'j'},
-                                  {"out", required_argument, nullptr, 'o'},
-                                  {"help", no_argument, nullptr, 'h'},
-                                  {nullptr, 0, nullptr, 0}};
+Result<StatRequest> parse_stat(int argc, char* argv[]) {
     StatRequest request;
     if (const char* asked = getenv("FLAMEPROBE_EVENT")) request.events = asked;
-    optind = 0;
-    for (int letter; (letter = getopt_long(argc, argv, "+e:o:p:d:jh", options, nullptr)) != -1;) {
-        if (letter == '?') return std::nullopt;
-        if (letter == 'j') request.json = true;
-        if (letter == 'h') request.help = true;
-        if (optarg != nullptr) take_value(request, letter, optarg);
-    }
-    request.command = optind;
+    const auto first = take_options<StatRequest>(argc, argv, stat_options(), request, true);
+    if (!first) return first.error();
+    request.command = *first;
     return request;
 }
 
@@ -157,10 +146,9 @@ int stat_of_running(const StatRequest& request, pid_t pid) {
 
 /// Why the request makes no sense; empty if it does.
 std::string problem_of(const StatRequest& request, bool has_command) {
-    if (!request.problem.empty()) return request.problem;
     if (request.pid.empty()) {
         if (request.duration_ns != 0) return "--duration is for --pid: a command ends by itself";
-        return has_command ? "" : "name a command to run. Try 'flameprobe stat --help'.";
+        return has_command ? "" : "name a command to run";
     }
     if (has_command) return "--pid takes no command";
     return counts_waits(request.events) ? "waits of a running process: flameprobe attach -e offcpu " + request.pid : "";
@@ -202,10 +190,10 @@ int stat_of_command(const StatRequest& request, int argc, char* argv[]) {
 
 int stat_command(int argc, char* argv[]) {
     const auto request = parse_stat(argc, argv);
-    if (!request) return complain(2, "Try 'flameprobe stat --help'.");
+    if (!request) return complain_of_usage("stat", request.error().message);
     if (request->help) return std::fputs(stat_usage, stdout) < 0 ? 1 : 0;
     if (const auto problem = problem_of(*request, request->command < argc); !problem.empty())
-        return complain(2, problem);
+        return complain_of_usage("stat", problem);
     if (request->pid.empty()) return stat_of_command(*request, argc, argv);
     char* one[] = {const_cast<char*>(request->pid.c_str())};
     const auto pid = process_id(1, one);
