@@ -264,16 +264,23 @@ class Others(RenderCase):
         kind = field(1, field(1, 1) + field(2, 2))
         out, said = self.folded("both.pb", kind + sample(1, 5) + sample(2, -3) + places + texts)
         self.assertEqual(out, "up 5\n")
-        self.assertIn("1 stacks are below zero", said)
+        self.assertIn("1 stack is below zero", said)
         (self.directory / "less.pb").write_bytes(kind + sample(2, -3) + places + texts)
         self.bad(self.directory / "less.pb", mentions=("less.pb", "is a difference of profiles", "--diff"))
+        for name, content, why in (("none.pprof", kind + places + texts, "is a pprof profile without samples"), ("empty.gz", b"", "is empty"),
+                                   ("nothing.gz", gzip.compress(b""), "is empty")):
+            (self.directory / name).write_bytes(content)
+            self.bad(self.directory / name, mentions=(name, why))
 
     def test_what_is_not_read_is_named(self):
         for content, what in ((b"PERFILE2" + bytes(200), "perf script -i FILE"),
                               (b'{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[]}}', "speedscope's JSON"),
                               (b'{"meta":{"interval":1,"processType":0},"threads":[]}', "Firefox Profiler's JSON"),
                               (b'[{"name": "x", "ph": "X"}]', "is JSON"), (GOOD.encode("utf-16"), "iconv -f UTF-16"),
-                              (b"\x28\xb5\x2f\xfd" + bytes(50), "zstdcat")):
+                              (b"\x28\xb5\x2f\xfd" + bytes(50), "zstdcat"), (b"<?xml version='1.0'?>\n<svg xmlns='x'></svg>\n", "is a picture: give the .fprobe"),
+                              (b"<!doctype html>\n<html></html>\n", "is a picture"), (b"\x89PNG\r\n\x1a\n" + bytes(40), "is a picture"),
+                              (b"\x7fELF\x02\x01\x01" + bytes(60), "is a program"), (b"PK\x03\x04" + bytes(60), "is a zip archive"),
+                              (b"a/x".ljust(257, b"\0") + b"ustar\0" + bytes(300), "is a tar archive")):
             path = self.directory / "foreign"
             for packed in (content, gzip.compress(content)):
                 path.write_bytes(packed)

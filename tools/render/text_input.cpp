@@ -8,6 +8,7 @@
 #include <optional>
 #include <string_view>
 
+#include "foreign_format.hpp"
 #include "perf_script.hpp"
 #include "pprof_reader.hpp"
 
@@ -83,31 +84,6 @@ private:
     std::unique_ptr<Gunzip> gunzip_;
 };
 
-/// What a format that is not read is, and what to do; empty for others.
-std::string foreign(std::string_view head) {
-    if (head.starts_with("PERFILE2") || head.starts_with("2ELIFREP"))
-        return "is perf's own file: perf script -i FILE | flameprobe-render - -o picture.svg";
-    if (head.starts_with("\xff\xfe") || head.starts_with("\xfe\xff"))
-        return "is UTF-16: iconv -f UTF-16 -t UTF-8 FILE | flameprobe-render - -o picture.svg";
-    if (head.starts_with("\x28\xb5\x2f\xfd")) return "is compressed: zstdcat FILE | flameprobe-render - -o picture.svg";
-    if (head.starts_with("\xfd"
-                         "7zXZ"))
-        return "is compressed: xzcat FILE | flameprobe-render - -o picture.svg";
-    const std::size_t begin = head.find_first_not_of(" \t\r\n");
-    if (begin == head.npos || (head[begin] != '{' && head[begin] != '[')) return {};
-    const bool is_json = head.find('"') != head.npos && head.find("\":") != head.npos;
-    if (!is_json) return {};
-    const std::string instead =
-        ", which is not read: give the .fprobe, the pprof file, or the folded stacks or perf script's text it was made "
-        "of";
-    if (head.find("speedscope") != head.npos || head.find("\"shared\"") != head.npos)
-        return "is speedscope's JSON" + instead;
-    if (head.find("\"preprocessedProfileVersion\"") != head.npos || head.find("\"stackTable\"") != head.npos ||
-        head.find("\"processType\"") != head.npos)
-        return "is Firefox Profiler's JSON" + instead;
-    return "is JSON" + instead;
-}
-
 class TextInput {
 public:
     TextInput(ByteSource& source, FoldedReader& reader, std::vector<std::string>& warnings)
@@ -123,7 +99,7 @@ public:
             head += piece;
         }
         if (head.starts_with(byte_order_mark)) head.erase(0, byte_order_mark.size());
-        if (const std::string what = foreign(std::string_view(head).substr(0, head_size)); !what.empty())
+        if (const std::string what = foreign_format(std::string_view(head).substr(0, head_size)); !what.empty())
             return Error{name_ + ": " + what};
         if (is_pprof(head)) return read_pprof(std::move(head));
         if (is_perf_script(head)) return read_perf_script(head);
@@ -157,12 +133,14 @@ private:
         if (read_in->counted != "samples")
             warnings_.push_back(name_ + ": what is called samples here is " + read_in->counted);
         if (read_in->negative != 0) {
-            const std::string difference =
-                name_ + ": is a difference of profiles: " + std::to_string(read_in->negative) +
-                " stacks are below zero; flameprobe-render --diff BEFORE AFTER shows both sides";
+            const std::string difference = name_ +
+                                           ": is a difference of profiles: " + std::to_string(read_in->negative) +
+                                           (read_in->negative == 1 ? " stack is" : " stacks are") +
+                                           " below zero; flameprobe-render --diff BEFORE AFTER shows both sides";
             if (!any) return Error{difference};
             warnings_.push_back(difference + ", and here they are left out");
         }
+        if (!any) return Error{name_ + ": is a pprof profile without samples"};
         return reader_.finish();
     }
     Result<void> read_perf_script(const std::string& head) {
