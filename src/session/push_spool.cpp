@@ -11,11 +11,18 @@
 
 namespace flameprobe {
 
-std::string window_pattern(const std::string& directory) {
+namespace {
+
+std::string pattern_of(const std::string& directory, const char* name) {
     std::string pattern;
     for (const char c : directory) pattern += c == '%' ? std::string("%%") : std::string(1, c);
-    return pattern + "/.%e.%p.%t.%n";
+    return pattern + name;
 }
+
+}  // namespace
+
+std::string window_pattern(const std::string& directory) { return pattern_of(directory, "/.%e.%p.%t.%n"); }
+std::string finished_pattern(const std::string& directory) { return pattern_of(directory, "/%e.%p.%t.%n"); }
 
 std::string prepare_spool(const std::string& directory) {
     const std::string refusal = "nothing is sampled: FLAMEPROBE_PUSH=" + directory + " ";

@@ -10,6 +10,9 @@ namespace flameprobe {
 /// FLAMEPROBE_OUT for windows in `directory`.
 std::string window_pattern(const std::string& directory);
 
+/// The same of windows that are finished.
+std::string finished_pattern(const std::string& directory);
+
 /// Makes the directory, for this user only, if there is none. Empty, or why nothing may be written there: it is a link,
 /// or others could put their files in the place of ours.
 std::string prepare_spool(const std::string& directory);

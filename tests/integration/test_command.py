@@ -267,6 +267,21 @@ class Run(Case):
         self.assertTrue(list(spool.glob("*.fprobe")))
         self.assertNotIn("no picture", done.stderr)
         self.assertIn(f"flameprobe push --spool {spool} --to URL", done.stderr)
+        # Windows of another run are none of this one.
+        done = run([COMMAND, "run", "--push", spool, "--", "sleep", "0.1"], self.directory)
+        self.assertRegex(done.stderr.splitlines()[-1], rf"^flameprobe: no window in {spool}: the command used .* too little to be sampled")
+
+    def test_a_spool_that_cannot_be_used_is_told_before_the_command_starts(self):
+        (self.directory / "file").write_text("")
+        for spool, why in (("file", "file is no directory"), ("no/spool", "no/spool cannot be created: No such file or directory")):
+            done = run([COMMAND, "run", "--push", spool, "--", "touch", "started"], self.directory)
+            self.assertEqual((done.returncode, done.stderr), (2, f"flameprobe: --push: {why}\n"))
+        self.assertFalse((self.directory / "started").exists())
+        # Where results could not be written windows can.
+        spool = self.directory / "spool"
+        done = run([COMMAND, "run", "--push", spool, "-F", "499", "--", target("shares"), "threads", "300"], "/proc/self")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(list(spool.glob("*.fprobe")))
 
     def test_pictures_of_other_events_are_named(self):
         done = run([COMMAND, "run", "-F", "499", "-o", "x", "--event", "cpu,offcpu", "--", target("shares"), "threads", "300"], self.directory)

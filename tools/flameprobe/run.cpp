@@ -165,6 +165,10 @@ std::string problem_with(const RunRequest& request, const char* command) {
     // ld.so(8) searches for a name without a slash.
     if (request.library.find('/') != std::string::npos && access(request.library.c_str(), R_OK) != 0)
         return "--library: " + request.library + ": " + strerrordesc_np(errno);
+    if (!request.spool.empty()) {
+        const std::string spool = spool_problem(request.spool);
+        return spool.empty() ? spool : "--push: " + spool;
+    }
     const std::string place = place_problem(request.out, command, formats_of(request.formats));
     return place.empty() ? place : "--out: " + place;
 }

@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <utility>
 
 #include "base/output_directory.hpp"
@@ -63,6 +65,15 @@ std::string place_problem(const std::string& out, const std::string& command, co
             return path + " " + obstacle + remedy_for_obstacle;
     }
     return {};
+}
+
+std::string spool_problem(const std::string& directory) {
+    struct stat status {};
+    const bool there = ::lstat(directory.c_str(), &status) == 0;
+    if (there && !S_ISDIR(status.st_mode)) return directory + " is no directory";
+    const std::string parent = std::filesystem::absolute(directory).lexically_normal().parent_path().string();
+    if (::access(there ? directory.c_str() : parent.c_str(), W_OK | X_OK) == 0) return {};
+    return directory + (there ? ": no file can be made there: " : " cannot be created: ") + strerrordesc_np(errno);
 }
 
 std::vector<Format> formats_of(const std::string& list) {

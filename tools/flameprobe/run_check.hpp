@@ -17,6 +17,8 @@ std::string expanded_out(const std::string& out, const std::string& command, int
 /// Why results cannot be made at the place that `out` names; empty if they can, or if only the process itself knows the
 /// place.
 std::string place_problem(const std::string& out, const std::string& command, const std::vector<Format>& formats);
+/// Why no windows can be left in `directory`; empty if they can. It need not exist yet.
+std::string spool_problem(const std::string& directory);
 /// What FLAMEPROBE_FORMAT=`list` asks for; nothing for "none" and for what is not accepted.
 std::vector<Format> formats_of(const std::string& list);
 

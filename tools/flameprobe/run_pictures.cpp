@@ -20,6 +20,7 @@
 #include "run_check.hpp"
 #include "run_result.hpp"
 #include "run_words.hpp"
+#include "session/push_spool.hpp"
 #include "session/run_folder.hpp"
 
 namespace flameprobe {
@@ -111,20 +112,21 @@ constexpr std::uint64_t too_little_ns = 20'000'000;
 
 /// Why there is none: one cause where it is known.
 std::string no_picture(const FinishedRun& run) {
-    if (!run.spool.empty())
+    if (!run.spool.empty() && !find_profiles(finished_pattern(run.spool), run.start).empty())
         return "windows are left in " + run.spool + ": flameprobe push --spool " + run.spool + " --to URL sends them";
-    if (run.obstacle) return "no picture: the command could not be sampled";
+    const std::string none = run.spool.empty() ? "no picture: " : "no window in " + run.spool + ": ";
+    if (run.obstacle) return none + "the command could not be sampled";
     const std::string who = run.attached ? "the process" : "the command";
     if (run.cpu_ns < too_little_ns)
-        return "no picture: " + who + " used " + duration_text(run.cpu_ns) +
+        return none + who + " used " + duration_text(run.cpu_ns) +
                " of CPU time, too little to be sampled; -F 9999 samples more often, --event cpu,offcpu shows waits";
     if (run.attached) {
         const std::string problem = place_problem(run.out, "", {});
         return problem.empty() ? "no picture: no samples were kept of the process" : "no results: " + problem;
     }
-    return "no picture: the command took no samples (the library said why not, or its programs are static, set-user-ID "
-           "or "
-           "started without LD_PRELOAD: flameprobe doctor PROGRAM)";
+    return none +
+           "the command took no samples (the library said why not, or its programs are static, set-user-ID or started "
+           "without LD_PRELOAD: flameprobe doctor PROGRAM)";
 }
 
 /// "x.offcpu.svg" beside "x.svg" or "x.html", which the library writes for each further event.
