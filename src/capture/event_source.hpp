@@ -53,7 +53,7 @@ struct CaptureFacts {
     std::size_t earlier_threads = 0;  // that ran before sampling, as far as they are counted; without the main thread
     std::size_t unattached_threads = 0;  // of these, not sampled: `note` says why
     bool signal_lost = false;            // the program took our signal: `note` says what ended with that
-    std::string note;                    // one sentence on anything that was lowered or refused, empty if nothing was
+    std::string note;  // sentences, with "; " between, on what was lowered or refused; empty if nothing was
 };
 
 /// The names that CaptureOptions::event takes, with commas between them.

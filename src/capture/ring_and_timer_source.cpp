@@ -52,7 +52,7 @@ private:
     KernelShare share_;
     CaptureFacts facts_;
     bool stopped_ = false;
-    std::string own_note_, timers_note_;  // as they were at the start
+    std::string own_note_, timers_own_note_, timers_note_;  // as they were at the start
 };
 
 RingAndTimerSource::RingAndTimerSource(std::unique_ptr<EventSource> ring, std::unique_ptr<TimerSource> timers)
@@ -61,12 +61,13 @@ RingAndTimerSource::RingAndTimerSource(std::unique_ptr<EventSource> ring, std::u
       share_(ring_->facts().period_ns,
              std::max(1.0, static_cast<double>(tick_ns()) / static_cast<double>(ring_->facts().period_ns))),
       facts_(ring_->facts()),
-      timers_note_(timers_->facts().note) {
+      timers_own_note_(timers_->facts().note),
+      timers_note_(timers_own_note_) {
     facts_.handlers = true;
     facts_.works_outside = false;  // only a thread of the host can make timers for its threads
     facts_.kernel_time = true;
     facts_.fill_ns = std::min(facts_.fill_ns, timers_->facts().fill_ns);
-    facts_.note = own_note_ = "user time by perf rings, kernel time by CPU timers: " + ring_->facts().note;
+    facts_.note = own_note_ = ring_->facts().note + "; user time by perf rings, kernel time by CPU timers";
 }
 
 Result<void> RingAndTimerSource::start() {
@@ -86,7 +87,7 @@ void RingAndTimerSource::stop() {
 bool RingAndTimerSource::go_on_without_signals(const std::string& why) {
     if (!timers_) return true;
     timers_.reset();
-    facts_.note = "time in the kernel has no stack (" + why + "): " + ring_->facts().note;
+    facts_.note = ring_->facts().note + "; time in the kernel has no stack: " + why;
     return true;
 }
 
@@ -106,7 +107,11 @@ void RingAndTimerSource::drain(RecordSink& sink) {
         for (const std::uint32_t tid : share_.threads()) settle(tid, sink);
     if (const auto& note = timers_->facts().note; note != timers_note_) {
         timers_note_ = note;
-        facts_.note = own_note_ + "; " + note;
+        // What timers alone would say at the start, of their tick, is little for the kernel's time.
+        std::string_view news = note;
+        if (news.ends_with(timers_own_note_)) news.remove_suffix(timers_own_note_.size());
+        if (news.ends_with("; ")) news.remove_suffix(2);
+        facts_.note = own_note_ + "; " + std::string(news);
         facts_.signal_lost = timers_->facts().signal_lost;
     }
 }

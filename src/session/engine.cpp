@@ -41,8 +41,8 @@ Engine made(std::unique_ptr<EventSource> source, std::uint32_t stack_bytes, std:
     } else if (facts.unattached_threads != 0) {
         engine.warning = facts.note;
     } else if (options.kernel == KernelChoice::on && !facts.kernel) {
-        engine.warning =
-            facts.note.empty() ? "kernel code cannot be sampled by the " + facts.engine + " engine" : facts.note;
+        engine.warning = facts.note.empty() ? "kernel code cannot be sampled by the " + facts.engine + " engine"
+                                            : facts.note.substr(0, facts.note.find("; "));
     }
     if (options.off_cpu() && !facts.switches) {
         add_warning(engine,

@@ -198,11 +198,20 @@ void Sampling::report_waits() {
     say("where some threads wait is not known: " + profile().off_cpu_problem());
 }
 
+// Of its sentences those that are new: the others are in the engine's reason, in the profile.
 void Sampling::report_engine_note() {
     const std::string& note = engine_.source->facts().note;
     if (note == reported_note_) return;
+    constexpr std::string_view between = "; ";
+    std::string news;
+    for (std::string_view left = note; !left.empty();) {
+        const std::string_view sentence = left.substr(0, left.find(between));
+        left.remove_prefix(std::min(left.size(), sentence.size() + between.size()));
+        if (reported_note_.find(sentence) != std::string::npos) continue;
+        news.append(news.empty() ? "" : between).append(sentence);
+    }
     reported_note_ = note;
-    say(note);
+    if (!news.empty()) say(news);
 }
 
 void Sampling::keep() {

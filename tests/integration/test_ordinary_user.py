@@ -7,7 +7,7 @@ import re
 import unittest
 from pathlib import Path
 
-from harness import COMMAND, GUEST, LIBRARY, Case, ordinary_user, profiled, read_folded, render, run, sized, target
+from harness import COMMAND, GUEST, LIBRARY, Case, host, ordinary_user, profiled, read_folded, render, run, sized, target
 
 CALLS = {"read_work": "[kernel: read]", "write_work": "[kernel: write]", "short_work": "[kernel: getppid]"}
 
@@ -112,6 +112,17 @@ class Kernel(AsOrdinaryUser):
         self.assertTrue(any(frames[-1] == "user_work" for frames, _ in result.stacks()))
         self.assertTrue(any("[kernel, not permitted]" in frames for frames, _ in result.stacks()))
         self.assertIn("ulimit -i", ran.stderr + result.path("json").read_text())
+
+    def test_lines_are_short(self):
+        """Of what is known from the start nothing is said again with what comes to it, as with threads that block signals."""
+        directory = self.fresh_directory("short")
+        os.chmod(directory, 0o777)
+        env = profiled(FREQ=997, LOG="stderr")
+        del env["LD_PRELOAD"]
+        ran = run([*self.user, "env", f"LD_PRELOAD={LIBRARY}", host("blocked_signals")], directory, env)
+        lines = [line for line in ran.stderr.splitlines() if "flameprobe: wrote" not in line]
+        self.assertTrue(any("could not be sampled while blocking the signal" in line for line in lines), lines)
+        self.assertLessEqual(max(map(len, lines)), 100, lines)
 
     def test_doctor_says_so(self):
         ran = run([*self.user, COMMAND, "doctor"], self.directory)
