@@ -68,6 +68,35 @@ def speedscope_functions(file):
     return {name: (own[name], total[name]) for name in total}
 
 
+def firefox_functions(file):
+    """{function: (own, total) nanoseconds, to a microsecond}."""
+    shared, own, total = file["shared"], Counter(), Counter()
+    stacks, names, functions = shared["stackTable"], shared["stringArray"], shared["funcTable"]["name"]
+    for thread in file["threads"]:
+        for at, weight in zip(thread["samples"]["stack"], thread["samples"]["weight"]):
+            stack = []
+            while at is not None:
+                stack.append(plain(names[functions[shared["frameTable"]["func"][stacks["frame"][at]]]]))
+                at = at - stacks["prefixOffset"][at] if stacks["prefixOffset"][at] else None
+            own[stack[0]] += weight
+            total.update(dict.fromkeys(stack, weight))
+    return {name: (own[name] * 1e6, total[name] * 1e6) for name in total}
+
+
+def otlp_functions(file):
+    """The same of OTLP's JSON, to the nanosecond."""
+    words, own, total = file["dictionary"], Counter(), Counter()
+    name = lambda of: plain(words["stringTable"][words["functionTable"][of["functionIndex"]]["nameStrindex"]])
+    frames = lambda at: list(map(name, words["locationTable"][at].get("lines", []))) or [None]  # an address alone
+    profile = file["resourceProfiles"][0]["scopeProfiles"][0]["profiles"][0]
+    for sample in profile["samples"]:
+        stack = [frame for at in words["stackTable"][sample["stackIndex"]]["locationIndices"] for frame in frames(at)]
+        value = sum(map(int, sample["values"]))
+        own[stack[0]] += value
+        total.update(dict.fromkeys(stack, value))
+    return {one: (own[one], total[one]) for one in total}
+
+
 def page_totals(html):
     """Samples and weights that the page adds up for its tooltips (src/render/page_columns.hpp)."""
     def part(name):
@@ -157,7 +186,50 @@ class Totals(Case):
         self.assertGreater(len(rows), 3)
         self.assertLessEqual({tuple(map(html_module.unescape, (name, own, total))) for own, total, name in rows}, shares)
         self.check_functions(result, told)
+        self.check_other_tables(result, told)
         return told
+
+    def check_other_tables(self, result, told):
+        """Firefox's and OTLP's functions, a table of scopes, a picture for a README, and comparisons of the profile with itself."""
+        whole, file = told["stack_ns"], result.path("fprobe")
+        names = Counter(plain(row["name"]) for row in told["functions"])
+        rows = {plain(row["name"]): row for row in told["functions"] if names[plain(row["name"])] == 1 and not row["name"].startswith("[")}
+        firefox = firefox_functions(json.loads(result.path("firefox.json").read_text()))
+        otlp = otlp_functions(json.loads(render(file, "-f", "otlp-json", "-o", "-").stdout))
+        shared = rows.keys() & firefox.keys() & otlp.keys()
+        self.assertGreater(len(shared), 1)
+        for name in shared:
+            of = (rows[name]["self_ns"], rows[name]["total_ns"])
+            self.assertEqual(otlp[name], of, name)
+            for told_there, here in zip(firefox[name], of):
+                self.assertAlmostEqual(told_there, here, delta=1000, msg=name)
+        scopes = render(file, "--by-scope").stdout.splitlines()
+        self.assertRegex(scopes[0], rf"^{re.escape(duration(whole))} of CPU time in .*, {told['samples']['taken']:,} samples$")
+        self.assertRegex(scopes[2], rf"^ *{re.escape(duration(whole))} +100.00 % +{re.escape(duration(whole))} +100.00 %  not in any scope: ")
+        brief = render(file, "-f", "svg", "--for", "readme", "-o", "-").stdout
+        self.assertEqual(svg_footer(brief)["Samples"], svg_footer(result.path("svg").read_text())["Samples"])
+        self.assertRegex(brief, rf">{re.escape(duration(whole))} of CPU time in [^<]*, {told['samples']['taken']:,} samples<")
+        # Comparisons leave out what was lost.
+        if any(row["name"] == "[lost]" for row in told["functions"]):
+            return
+        share = lambda part: f"{100 * part / whole:.2f}%"
+        same = render("--diff", file, file, "--top", "1000", "--long-names").stdout.splitlines()
+        self.assertTrue(same[0].startswith(f"{told['samples']['taken']:,} samples before, {told['samples']['taken']:,} after;"), same[0])
+        compared = {}
+        for line in same[2:]:
+            *figures, name = re.match(r" *(\S+) +(\S+) +\+0.00% +(\S+) +(\S+) +\+0.00%  noise (.*)$", line).groups()
+            compared[plain(name)] = figures
+        self.assertEqual({name: [share(row["self_ns"])] * 2 + [share(row["total_ns"])] * 2 for name, row in rows.items() if name in compared},
+                         {name: figures for name, figures in compared.items() if name in rows})
+        self.assertGreater(len(compared.keys() & rows.keys()), 1)
+        run([COMMAND, "compare", file, file, "-o", self.directory / "same.json", "--min-share", "0"], self.directory)
+        same = json.loads((self.directory / "same.json").read_text())
+        self.assertEqual(same["of"], "shares of CPU time")
+        for change in same["changes"]:
+            if plain(change["name"]) in rows:
+                row = rows[plain(change["name"])]
+                self.assertAlmostEqual(change["before"], row["self_share"], places=9)
+                self.assertEqual((change["before"], change["difference"]), (change["after"], 0))
 
     def check_functions(self, result, told):
         """Of each function samples are what JSON, pprof and the tooltips say; time and share what JSON, --top and the tooltips say."""

@@ -336,6 +336,21 @@ TEST_CASE("two profiles are compared by shares of samples") {
     CHECK(judgement.remarks.size() == 1);
 }
 
+TEST_CASE("nothing falls by more than all of what it was") {
+    Measurement before, after;
+    before.is_profile = after.is_profile = true;
+    before.profile = {{{"gone", 60}, {"less", 200}, {"b", 9740}}, 10000};
+    after.profile = {{{"less", 100}, {"b", 9900}}, 10000};
+    const Judgement judgement = judged(before, after);
+    for (const Change& change : judgement.changes) {
+        REQUIRE(change.comparison.low);
+        CHECK(*change.comparison.low >= -change.comparison.before);
+        CHECK(*change.comparison.low < *change.comparison.high);
+    }
+    const std::string text = bench::to_text(document_of(judgement, "old", "new"));
+    CHECK(text.find("(−100.0 % to") != std::string::npos);
+}
+
 TEST_CASE("names in a comparison are short, fit the terminal, and are whole on demand and in data") {
     const std::string whole =
         "std::vector<Order, std::allocator<Order> >::_M_realloc_insert<Order const&>(Order const&)";

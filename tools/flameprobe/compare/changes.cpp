@@ -226,6 +226,11 @@ void Judge::profiles(const MeasuredProfile& before, const MeasuredProfile& after
 
 Judgement Judge::take() {
     auto& changes = judgement_.changes;
+    // No time, amount or share is less than nothing: it cannot fall by more than all of what it was.
+    for (Change& change : changes) {
+        bench::Comparison& c = change.comparison;
+        if (c.low) c.low = std::max(*c.low, std::min(-c.before, c.difference));
+    }
     std::vector<double> p;
     for (const Change& change : changes) p.push_back(change.comparison.p);
     const std::vector<bool> found = bench::discoveries(p, options_.rate);

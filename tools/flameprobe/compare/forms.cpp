@@ -91,7 +91,7 @@ std::string of_what(const Judgement& judgement) {
         case Figures::of_runs:
             return "runs";
         case Figures::shares:
-            return judgement.of == "CPU time" ? "shares of samples" : "shares of " + judgement.of;
+            return "shares of " + judgement.of;
         case Figures::bytes:
             return "bytes of " + judgement.of;
         case Figures::number:
