@@ -5,6 +5,7 @@
 #include "render/describe.hpp"
 #include "render/flame_graph.hpp"
 #include "render/fold_tree.hpp"
+#include "render/legend.hpp"
 #include "render/numbers.hpp"
 #include "render/palette.hpp"
 #include "render/preview.hpp"
@@ -27,8 +28,8 @@ FunctionId most_like(const std::vector<FunctionId>& functions, const std::vector
 }
 
 /// The class of every box, which gives its colour.
-std::vector<std::string> box_classes(const NamedProfile& profile, const CallTree& tree, const Palette& palette) {
-    const std::vector<Role> roles = function_roles(profile);
+std::vector<std::string> box_classes(const NamedProfile& profile, const CallTree& tree, const Palette& palette,
+                                     const std::vector<Role>& roles) {
     std::vector<std::string> classes;
     classes.reserve(tree.boxes.size());
     for (std::uint32_t id = 0; id < tree.boxes.size(); ++id) {
@@ -54,15 +55,16 @@ constexpr RowSize page_row{.row = 19, .fill = 18, .baseline = 14};  // as assets
 
 class Frames {
 public:
-    Frames(const NamedProfile& profile, const CallTree& tree, const std::vector<std::string>& classes,
-           const Palette& palette, const FlameGraphOptions& options, RowSize size = {})
+    Frames(const NamedProfile& profile, const CallTree& tree, const std::vector<Role>& roles,
+           const std::vector<std::string>& classes, const Palette& palette, const FlameGraphOptions& options,
+           RowSize size = {})
         : profile_(profile),
           tree_(tree),
+          roles_(roles),
           classes_(classes),
           palette_(palette),
           options_(options),
           size_(size),
-          roles_(function_roles(profile)),
           all_(static_cast<double>(tree.boxes[0].total)) {}
 
     std::string markup() const {
@@ -158,56 +160,13 @@ private:
 
     const NamedProfile& profile_;
     const CallTree& tree_;
+    const std::vector<Role>& roles_;
     const std::vector<std::string>& classes_;
     const Palette& palette_;
     const FlameGraphOptions& options_;
     RowSize size_;
-    std::vector<Role> roles_;
     double all_;
 };
-
-/// The legend of the palette `module`: the modules with the most time of their own.
-std::vector<LegendEntry> legend_of_modules(const NamedProfile& profile, const CallTree& tree,
-                                           const std::vector<std::string>& classes) {
-    std::map<std::string, std::pair<std::uint64_t, std::string>> modules;
-    for (std::size_t at = 0; at < tree.boxes.size(); ++at) {
-        const Box& box = tree.boxes[at];
-        if (box.kind != BoxKind::function || classes[at].front() != 'm') continue;
-        const std::string_view path = profile.strings.view(profile.functions[box.function].module);
-        auto& [self, color] = modules[module_name(profile, path)];
-        self += box.self;
-        color = classes[at];
-    }
-    std::vector<std::pair<std::string, std::pair<std::uint64_t, std::string>>> busiest(modules.begin(), modules.end());
-    std::stable_sort(busiest.begin(), busiest.end(),
-                     [](const auto& a, const auto& b) { return a.second.first > b.second.first; });
-    if (busiest.size() > 6) busiest.resize(6);
-    std::vector<LegendEntry> legend;
-    for (const auto& [name, module] : busiest) legend.push_back({module.second, name.empty() ? "no file" : name});
-    return legend;
-}
-
-/// The legend of the other palettes: the roles in the picture, each with the middle shade of its ramp.
-std::vector<LegendEntry> legend_of(const NamedProfile& profile, const CallTree& tree, const Palette& palette,
-                                   const std::vector<std::string>& classes) {
-    std::vector<LegendEntry> legend =
-        palette.by_module() ? legend_of_modules(profile, tree, classes) : std::vector<LegendEntry>{};
-    const std::vector<Role> roles = function_roles(profile);
-    std::map<Role, bool> present;
-    bool inlined = false;
-    for (const Box& box : tree.boxes) {
-        if (box.kind != BoxKind::function) continue;
-        const FrameKind kind = profile.functions[box.function].kind;
-        const bool code = kind == FrameKind::user || kind == FrameKind::inlined;
-        if (code && palette.by_module()) continue;
-        present[roles[box.function]] = true;
-        inlined = inlined || kind == FrameKind::inlined;
-    }
-    for (const auto& [role, yes] : present)
-        legend.push_back({std::string{letter_of(role, false)} + "0", std::string{role_text(role)}});
-    if (inlined) legend.push_back({"v0", "paler: inlined"});
-    return legend;
-}
 
 std::uint64_t hash_of(const NamedProfile& profile, const CallTree& tree, const FlameGraphOptions& options) {
     std::uint64_t hash =
@@ -220,8 +179,7 @@ std::uint64_t hash_of(const NamedProfile& profile, const CallTree& tree, const F
 
 /// And the classes of boxes that appear when the reader opens a folded one.
 std::vector<std::string> with_folded(std::vector<std::string> classes, const NamedProfile& profile,
-                                     const CallTree& tree, const Palette& palette) {
-    const std::vector<Role> roles = function_roles(profile);
+                                     const CallTree& tree, const Palette& palette, const std::vector<Role>& roles) {
     for (const auto& [box, functions] : tree.folded)
         for (const FunctionId id : functions) classes.push_back(palette.class_of(profile, id, roles[id]));
     return classes;
@@ -255,9 +213,10 @@ Result<SvgPage> page_of(const NamedProfile& profile, const FlameGraphOptions& op
     page.subtitle = options.subtitle.empty()
                         ? default_subtitle(profile) + (options.reverse ? ", merged from the leaves" : "")
                         : options.subtitle;
-    const std::vector<std::string> classes = box_classes(profile, *tree, *palette);
-    page.legend = legend_of(profile, *tree, *palette, classes);
-    page.shades = used_shades(*palette, with_folded(classes, profile, *tree, *palette), page.legend);
+    const std::vector<Role> roles = function_roles(profile);
+    const std::vector<std::string> classes = box_classes(profile, *tree, *palette, roles);
+    page.legend = legend_of(profile, *tree, *palette, roles, classes);
+    page.shades = used_shades(*palette, with_folded(classes, profile, *tree, *palette, roles), page.legend);
     page.facts = run_facts(profile);
     if (options.brief)
         std::erase_if(page.facts, [](const Fact& fact) {
@@ -265,7 +224,7 @@ Result<SvgPage> page_of(const NamedProfile& profile, const FlameGraphOptions& op
         });
     page.width = options.width;
     page.rows = tree->depth + 1;
-    page.frames = Frames(profile, *tree, classes, *palette, options).markup();
+    page.frames = Frames(profile, *tree, roles, classes, *palette, options).markup();
     return page;
 }
 
@@ -281,10 +240,11 @@ Result<std::string> preview_markup(const NamedProfile& profile, const Palette& p
                                           .gather_threads = !options.each_thread});
     if (!tree) return tree.error();
     if (!options.reverse && !options.every_frame) fold_chains(*tree, profile);
+    const std::vector<Role> roles = function_roles(profile);
     const std::vector<std::string> classes =
-        colored ? box_classes(profile, *tree, palette) : std::vector(tree->boxes.size(), Palette::plain_class());
+        colored ? box_classes(profile, *tree, palette, roles) : std::vector(tree->boxes.size(), Palette::plain_class());
     return "<svg width=\"100%\" height=\"" + std::to_string((tree->depth + 1) * page_row.row) + "\">\n" +
-           Frames(profile, *tree, classes, palette, options, page_row).plain_markup() + "</svg>";
+           Frames(profile, *tree, roles, classes, palette, options, page_row).plain_markup() + "</svg>";
 }
 
 Result<void> write_svg(const NamedProfile& profile, const FlameGraphOptions& options, const ByteSink& out) {
