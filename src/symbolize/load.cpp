@@ -29,16 +29,22 @@ constexpr std::size_t max_nodes = std::size_t{1} << 26;
 class PathBuilder {
 public:
     PathBuilder(const RawProfile& raw, LocationNames& names, NamedProfile& profile)
-        : raw_(raw), names_(names), profile_(profile), node_of_(raw.stacks.size()) {}
+        : raw_(raw),
+          names_(names),
+          profile_(profile),
+          only_waits_(profile.run.event == event_name::offcpu),
+          node_of_(raw.stacks.size()) {}
 
     /// Starts with another thread name, whose stacks have other paths.
     void begin(FrameId thread) {
         for (const StackId id : touched_) node_of_[id] = 0;
         touched_.clear();
         remember(0, child(0, thread));
+        preempted_ = 0;
     }
     /// nullopt, and no node is made, if there would be more than max_nodes.
     std::optional<NodeId> node(StackId stack) {
+        if (only_waits_ && is_preemption(stack)) return preempted(stack);
         path_.clear();
         std::size_t more = 0;
         for (; node_of_[stack] == 0; stack = raw_.stacks[stack].parent) {
@@ -56,6 +62,18 @@ public:
     }
 
 private:
+    /// Not of a lock's holder: for such a one its waiters do wait.
+    bool is_preemption(StackId stack) const {
+        if (stack == 0) return false;
+        const StackNode& leaf = raw_.stacks[stack];
+        const Mapping& mapping = raw_.mappings[raw_.locations[leaf.location].mapping];
+        return mapping.kind == MappingKind::note && mapping.path == "[preempted]" && !raw_.is_holders(leaf.parent);
+    }
+    /// A thread that could run does not wait, at no place in the code: so this time is the thread's own box.
+    NodeId preempted(StackId stack) {
+        if (preempted_ == 0) preempted_ = child(node_of_[0], frames(stack).front());
+        return preempted_;
+    }
     std::span<const FrameId> frames(StackId stack) const { return names_.frames(raw_.stacks[stack].location); }
     NodeId child(NodeId parent, FrameId frame) {
         profile_.nodes.push_back({parent, frame});
@@ -69,6 +87,8 @@ private:
     const RawProfile& raw_;
     LocationNames& names_;
     NamedProfile& profile_;
+    bool only_waits_;
+    NodeId preempted_ = 0;  // of the thread name
     std::vector<NodeId> node_of_;
     std::vector<StackId> touched_;
     std::vector<StackId> path_;

@@ -81,6 +81,30 @@ TEST_CASE("samples are chosen by thread, scope, time and process") {
     CHECK(loaded(only(&SampleFilter::pid, 78)).empty());
 }
 
+TEST_CASE(
+    "what could have run is no wait: of waiting time it is the thread's own box, but a lock's holder is waited for") {
+    const ProfileFile file([](ProfileWriter& out) {
+        fill_server(out);
+        out.event(1, {"offcpu", "waiting time", 99, 1});
+        out.mapping(4, {MappingKind::note, 0, 0, 0, 0, "[preempted]", ""});
+        out.mapping(5, {MappingKind::note, 0, 0, 0, 0, "[held by worker]", ""});
+        out.location(6, {4, 0});
+        out.location(7, {5, 0});
+        out.stack(7, {2, 6});
+        out.stack(8, {1, 6});
+        out.stack(9, {2, 7});
+        out.stack(10, {9, 6});
+        for (const StackId stack : {7, 8, 10}) out.event_sample(1, {800, 0, stack, 5});
+    });
+    const auto text = [&](const char* event) {
+        const auto profile = load_profile(file.path(), only(&SampleFilter::event, event), {});
+        return profile ? as_text(*profile) : profile.error().message;
+    };
+    CHECK(text("offcpu") ==
+          "server;[preempted] 5\nserver;[preempted] 5\nserver;main;handle;[held by worker];[preempted] 5\n");
+    CHECK(text("wall").find("server;main;handle;[preempted] 5\n") != std::string::npos);
+}
+
 TEST_CASE("stacks that are not selected have no nodes") {
     const ProfileFile file(fill_server);
     const auto profile = load_profile(file.path(), only(&SampleFilter::thread, "server"), {});
