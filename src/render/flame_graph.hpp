@@ -57,8 +57,9 @@ Result<void> write_html(const NamedProfile& profile, const FlameGraphOptions& op
 Result<void> write_comparison_html(const NamedProfile& profile, const PageSides& sides,
                                    const FlameGraphOptions& options, const ByteSink& out);
 
-/// The page without data, which it requests at "data", relative to its own address.
-std::string live_page();
+/// The page without data, which it requests at "data", relative to its own address. Until that has come it shows the
+/// picture of `profile`, if there is one by now, or says what it waits for.
+std::string live_page(const NamedProfile* profile, const std::string& waits_for);
 
 /// The answer to a request for "data": title, subtitle, how it was measured, and the profile as in a page that stands
 /// alone. An Error as long as there are no samples.

@@ -141,6 +141,12 @@ std::string data_elements(const std::string& event, const PageData& data) {
     return element("profile", data.facts) + element("columns", data.columns);
 }
 
+/// The graph that shows until the script has read the data.
+std::string preview_element(const std::string& markup, const FlameGraphOptions& options) {
+    return std::string("<div id=\"preview\"") + (options.icicle ? " class=\"down\"" : "") + " aria-hidden=\"true\">" +
+           markup + "</div>";
+}
+
 struct PageText {
     std::string title, subtitle;
     std::string summary;  // markup
@@ -156,7 +162,6 @@ Result<void> write_page(const NamedProfile& profile, const FlameGraphOptions& op
     if (!data) return data.error();
     const auto preview = preview_markup(profile, *palette, options, sides == nullptr);
     if (!preview) return preview.error();
-    const std::string preview_class = options.icicle ? " class=\"down\"" : "";
     std::string elements = data_elements("", *data);
     for (const NamedProfile& other : profile.others) {
         const auto its = page_data(other, *palette, options);
@@ -170,7 +175,8 @@ Result<void> write_page(const NamedProfile& profile, const FlameGraphOptions& op
         .set("@TITLE@", title)
         .set("@SUBTITLE@", subtitle)
         .set("@SUMMARY@", text.summary)
-        .set("@PREVIEW@", "<div id=\"preview\"" + preview_class + " aria-hidden=\"true\">" + *preview + "</div>")
+        .set("@LOADING@", "")
+        .set("@PREVIEW@", preview_element(*preview, options))
         .set("@FACTS@", facts)
         .set("@POLICY@", assets::page_policy)
         .set("@LIVE@", "")
@@ -203,14 +209,23 @@ Result<void> write_comparison_html(const NamedProfile& profile, const PageSides&
                       out);
 }
 
-std::string live_page() {
-    std::string page;
+std::string live_page(const NamedProfile* profile, const std::string& waits_for) {
+    std::string page, preview;
+    const FlameGraphOptions options;
+    const auto palette = Palette::by_name(options.colors);
+    if (profile != nullptr && palette)
+        if (const auto markup = preview_markup(*profile, *palette, options, true))
+            preview = preview_element(*markup, options);
+    const std::string title = profile == nullptr ? "Live profile" : page_xml(default_title(*profile)),
+                      subtitle = profile == nullptr ? "" : page_xml(default_subtitle(*profile)),
+                      words = page_xml(waits_for);
     const std::string policy = std::string(assets::page_policy) + "; connect-src 'self'";
     PageTemplate()
-        .set("@TITLE@", "Live profile")
-        .set("@SUBTITLE@", "")
+        .set("@TITLE@", title)
+        .set("@SUBTITLE@", subtitle)
+        .set("@LOADING@", words)
         .set("@SUMMARY@", "<p>The live page needs JavaScript. Without it: flameprobe top PID.</p>")
-        .set("@PREVIEW@", "")
+        .set("@PREVIEW@", preview)
         .set("@FACTS@", "<details class=\"facts\"><summary>How this is measured</summary><dl></dl></details>")
         .set("@POLICY@", policy)
         .set("@LIVE@", " data-live=\"\"")

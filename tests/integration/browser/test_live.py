@@ -7,6 +7,7 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.request
 
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -54,6 +55,10 @@ class LiveTest(PageTest):
     def until(self, true, seconds=60):
         return WebDriverWait(self.page.driver, seconds).until(lambda _: true())
 
+    def first_answer(self):
+        with urllib.request.urlopen(self.url) as answer:
+            return answer.read().decode()
+
     def samples(self):
         found = re.search(r"([\d,]+) samples?$", self.text("subtitle"))
         return int(found[1].replace(",", "")) if found else 0
@@ -62,6 +67,8 @@ class LiveTest(PageTest):
         # Its first second of CPU time comes when it is told. That there is none before is no error of the page.
         self.serve("input()\n" + BUSY, frequency="1")
         self.until(lambda: self.text("loading") == "Waiting: no samples yet")
+        # Before its script has asked for data the page says what it is about.
+        self.assertIn(f'<p id="loading" role="status">Looking for samples of process {self.busy.pid}</p>', self.first_answer())
         self.busy.stdin.write(b"\n")
         self.busy.stdin.flush()
         self.until(lambda: not self.page.driver.find_elements(By.ID, "loading"))
@@ -85,6 +92,11 @@ class LiveTest(PageTest):
         self.serve(BUSY)
         self.until(lambda: not self.page.driver.find_elements(By.ID, "loading"))
         self.assertIn(f"pid {self.busy.pid}", self.page.driver.title)
+        # Who opens it later has a picture at once.
+        answer = self.first_answer()
+        self.assertRegex(answer, f'<h1 id="title">[^<]*pid {self.busy.pid}</h1>')
+        self.assertRegex(answer, '<div id="preview" aria-hidden="true"><svg [^>]*>\\s*<rect ')
+        self.assertEqual(self.page.driver.find_elements(By.ID, "preview"), [])
 
         def zoomed():  # to a leaf, which is narrower than all once there are several samples
             self.page.run("document.querySelector('#graph canvas').focus()")

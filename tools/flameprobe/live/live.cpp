@@ -50,7 +50,8 @@ struct LivePage::State {
 
     GrowingProfile growing;
     std::map<std::string, Shown> by_event;  // that a page has chosen; empty: the first one that has samples
-    std::optional<PageServer> server;       // last member: its thread uses the others
+    std::string page = live_page(nullptr, "Looking for samples of process " + std::to_string(growing.pid()));
+    std::optional<PageServer> server;  // last member: its thread uses the others
 
     PageAnswer answer(const std::string& path);
     const Shown& read(const std::string& event);
@@ -65,7 +66,10 @@ const LivePage::State::Shown& LivePage::State::read(const std::string& event) {
     const bool running = growing.running();
     if (profile) {
         const auto made = live_page_data(*profile, {}, running);
-        if (made) shown.data = *made;
+        if (made) {
+            shown.data = *made;
+            if (event.empty()) page = live_page(&*profile, "");
+        }
         shown.problem = made ? "" : made.error().message;
     } else {
         shown.problem = growing.found() ? profile.error().message : "no samples yet";
@@ -77,7 +81,7 @@ const LivePage::State::Shown& LivePage::State::read(const std::string& event) {
 
 PageAnswer LivePage::State::answer(const std::string& path) {
     constexpr std::string_view of_first = "data", of_event = "data-";
-    if (path.empty()) return {200, "text/html; charset=utf-8", live_page()};
+    if (path.empty()) return {200, "text/html; charset=utf-8", page};
     if (path != of_first && !path.starts_with(of_event)) return plain(404, "Not found.");
     const Shown& shown = read(path == of_first ? "" : path.substr(of_event.size()));
     return {200, "application/json",

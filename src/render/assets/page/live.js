@@ -69,8 +69,7 @@ export class Live {
       if (Number(find("window").value) > 0) this.choose(profile);
       return;
     }
-    this.page = new Page(profile);
     offerEvents(profile);
-    find("loading").remove();
+    this.page = Page.instead(profile);
   }
 }

@@ -45,6 +45,22 @@ export class Page {
     this.show();
   }
 
+  // In the place of the picture and the words that stand in the file. They give the graph their room before it is laid
+  // out; nothing is painted in between.
+  static instead(profile) {
+    const before = [find("preview"), find("loading")].filter(Boolean);
+    for (const one of before) one.hidden = true;
+    try {
+      const page = new Page(profile);
+      page.main.paint();
+      for (const one of before) one.remove();
+      return page;
+    } catch (error) {
+      for (const one of before) one.hidden = false;
+      throw error;
+    }
+  }
+
   // A later profile of the same run: the reader's choices stay, though functions, threads and steps of time have other
   // numbers.
   replace(profile) {
