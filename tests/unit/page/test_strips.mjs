@@ -6,6 +6,7 @@ import {fullRow, stripsOf} from "../../../src/render/assets/page/strips.js";
 // all > [scope] > work, and [lost]: two threads, four steps of 8 ns.
 function profile() {
   return {
+    shortName(fn) { return this.functions.name[fn]; },
     threads: [[11, "main"], [12, "worker-1"], [13, "worker-2"]], merged: [], bins: 4, bin: 8,
     functions: {name: ["[scope]", "work", "[lost]", "all"], kind: [3, 0, 4, 6], role: [4, 0, 5, 0]}, name(fn) { return this.functions.name[fn]; },
     get threadKeys() { return this.threads.map(([tid]) => tid); },
@@ -65,6 +66,19 @@ test("threads of gathered processes are told by their numbers", () => {
   assert.equal(threadLabel([4713, "io"], "postgres × 12"), "postgres × 12 › io (4713)");
   assert.equal(threadLabel([8, "node"], "node 8"), "node 8");
   assert.equal(threadLabel([9, "node"], "node 8"), "node 8 › node (9)");
+});
+test("strips of one name say what nearly all of each one's time is in, as far as that differs", () => {
+  const of = profile(), functions = {name: ["all", "pg * 3", "main", "Writer", "Session", "parse", "sort"], kind: [6, 5, 0, 0, 0, 0, 0], role: [0, 6, 0, 0, 0, 0, 0]};
+  // all > thread > main > (Writer, Session > (parse, sort))
+  Object.assign(of, {functions, threads: [[7, "pg"], [8, "pg"], [9, "pg"]], fn: [0, 1, 2, 3, 4, 5, 6], end: [7, 7, 7, 4, 7, 6, 7],
+    countBox: [3, 5, 6, 5, 6], countThread: [0, 1, 1, 2, 2], countBin: [0, 0, 0, 0, 0], countWeight: [9, 5, 3, 3, 4]});
+  const labels = () => stripsOf(of, false, null).map(({label, doing}) => label + (doing && ": " + doing));
+  assert.deepEqual(labels(), ["pg (7): Writer", "pg (8): Session", "pg (9): Session"]);
+  // Not by what is more in one than in another.
+  Object.assign(of, {countBox: [5, 5, 6, 5, 6], countThread: [0, 1, 1, 2, 2]});
+  assert.deepEqual(labels(), ["pg (7): parse", "pg (8)", "pg (9)"]);
+  Object.assign(of, {countBox: [6, 5, 6, 5, 6], countThread: [0, 1, 0, 2, 1], countWeight: [4, 5, 4, 4, 4]});
+  assert.deepEqual(labels()[0], "pg (8)");
 });
 test("the least busy of many threads share a strip", () => {
   const of = profile(), threads = Array.from({length: 20}, (_, at) => [100 + at, "t"]);

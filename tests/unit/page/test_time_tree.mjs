@@ -31,4 +31,12 @@ test("a wait goes on from where it began", () => {
   const [waits] = tree.kids(tree.root);
   assert.deepEqual([shown(tree, tree.root), shown(tree, waits)], [[[0, 0, 3, 25]], [[1, 0, 2, 15], [2, 2, 1, 5]]]);
 });
+test("a deep stack of less than a hundredth of the columns does not make the chart high, until it is what is in sight", () => {
+  const shallow = Array.from({length: 300}, (_, at) => [at, 1, 1]), profile = {all: 3, fn: [3, 0, 1, 2], parents: [0, 0, 1, 1], bins: 1000, countHits: null};
+  const samples = [...shallow, [300, 2, 1], [301, 2, 1]];
+  for (const [name, at] of [["countBin", 0], ["countBox", 1], ["countWeight", 2]]) profile[name] = samples.map((one) => one[at]);
+  profile.countThread = samples.map(() => 0);
+  const tree = new TimeTree(profile, {hidden: [0, 0, 0, 0], inner: null, alias: [0, 1, 2, 3], recursion: false}, 0, [1, 1, 1, 1], null, 1);
+  assert.deepEqual([tree.rowsIn(), tree.rowsIn(0, 1000), tree.rowsIn(200, 400), tree.rowsIn(300, 302), tree.rowsIn(0, 300)], [2, 2, 3, 3, 2]);
+});
 test("nothing was sampled", () => assert.deepEqual(shown(treeOf([], 1), treeOf([], 1).root), []));

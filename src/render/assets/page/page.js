@@ -30,7 +30,7 @@ export class Page {
     this.actions = new Actions(this);
     this.finder = new Finder(this);
     this.graphs = [];
-    this.placed = false;
+    this.placed = "";
     this.memory = new Memory();
     this.details = new Details(this);
     this.compare = profile.sides ? new Compare(profile, this) : null;
@@ -234,17 +234,20 @@ export class Page {
     } else {
       for (const graph of this.graphs) graph.paintSoon();
     }
-    if (!this.placed) this.place();
+    if (this.placed !== this.layout) this.place();
     setTimeout(() => this.showFew());
   }
   // Gives the whole graph the room for its rows, where the functions have what it leaves.
   give() { document.body.style.setProperty("--graph", this.main.high + find("caption-before").offsetHeight + "px"); }
-  // Whether it leaves enough is decided when there is a graph, and when the window changes: else it would jump about.
+  // What the reader changes to have other boxes.
+  get layout() { return [this.state.own, this.state.fold, this.state.inlined, this.state.reverse].join(); }
+  // Whether it leaves enough is decided when there is a graph, when the window changes, and when the reader wants other
+  // boxes: else it would jump about.
   place() {
     if (this.state.view !== "graph" || !this.main.tree) return;
     const above = ["times", "alive"].reduce((sum, id) => sum + find(id).offsetHeight, 0), {clientHeight} = document.querySelector("main");
     document.body.classList.toggle("flat", !this.compare && clientHeight - above - this.main.high >= FEW_ROOM);
-    this.placed = true;
+    this.placed = this.layout;
     this.showFew();
   }
   // When the graph has been painted, and only where there is room for both.
@@ -252,6 +255,7 @@ export class Page {
     if (!this.few.inSight) return;
     if (this.memory.changed("few", this.sums.key)) this.few.show(this.compare ? this.compare.rows(null) : this.sums.rows().slice());
     else this.few.paint();
+    document.body.style.setProperty("--few", this.few.high + "px");
   }
   showTree() {
     const {state, profile} = this, look = {byName: false, chains: false};

@@ -17,6 +17,7 @@ export class Rows {
     holder.addEventListener("keydown", (event) => { if (event.target === holder) this.press(event); });
     new ResizeObserver(() => this.paint()).observe(this.body);
   }
+  get high() { return (this.many + 1) * LINE + 8; }  // with its head
   get inSight() { return this.body.clientHeight > 0; }
   show(many) {
     this.many = many;

@@ -1,14 +1,14 @@
 // How much of the CPU each thread used when, step by step of the profile's time; and how long it waited, where that was
 // measured as well.
-import {NOTE, SCOPE, WAITS, threadLabel} from "./data.js";
+import {NOTE, SCOPE, THREAD, WAITS, threadLabel} from "./data.js";
 
 const SEVERAL = 2;  // or more: of threads that are one, as those of many processes of one name, there is no number
 
 class Strip {
-  // threads: number of threads in the strip; all: CPU time; unknown: that of it without a whole stack; waiting: time off
+  // doing: what tells it from others of its name; threads: number of threads in the strip; all: CPU time; unknown: that of it without a whole stack; waiting: time off
   // the CPU; scope: 1 where samples are in a scope.
   constructor(label, bins) {
-    Object.assign(this, {label, threads: 0, weight: 0, all: new Float64Array(bins), unknown: new Float64Array(bins), waiting: new Float64Array(bins), scope: new Uint8Array(bins)});
+    Object.assign(this, {label, doing: "", threads: 0, weight: 0, all: new Float64Array(bins), unknown: new Float64Array(bins), waiting: new Float64Array(bins), scope: new Uint8Array(bins)});
   }
   add(strip) {
     for (const column of ["all", "unknown", "waiting"]) strip[column].forEach((weight, bin) => { this[column][bin] += weight; });
@@ -79,6 +79,36 @@ export function fullRow(strip, columns, whole, withWaits = false) {
   return (whole === 0 || strip.threads > 1 ? Math.max(whole, busiest) : whole) || 1;
 }
 
+// The functions that nearly all of a strip's time is in, from the root on.
+function mainPath(profile, isOf) {
+  const {countBox, countThread, countWeight, end, fn, functions: {kind}} = profile, sums = new Float64Array(end.length + 1), path = [];
+  countBox.forEach((box, at) => { if (isOf(countThread[at])) sums[box + 1] += countWeight[at]; });
+  for (let box = 0; box < end.length; box++) sums[box + 1] += sums[box];
+  const total = (box) => sums[end[box]] - sums[box], most = 0.8 * total(0);
+  for (let box = 1; box < end.length;) {
+    if (total(box) < most) { box = end[box]; continue; }
+    if (kind[fn[box]] !== THREAD) path.push(fn[box]);
+    box++;
+  }
+  return path;
+}
+// Strips whose labels differ in a number only, as those of a server's processes, are told apart by what they do: the first
+// function that nearly all of the time of one is in, and not of all of them.
+function tellApart(profile, strips, stripOf) {
+  const alike = new Map();
+  for (const strip of strips) {
+    const name = strip.label.replace(/\d+/g, "");
+    alike.set(name, [...alike.get(name) ?? [], strip]);
+  }
+  for (const group of alike.values()) {
+    if (group.length < 2) continue;
+    const paths = group.map((strip) => mainPath(profile, (thread) => stripOf[thread] === strip)), [first] = paths;
+    let same = 0;
+    while (same < first.length && paths.every((path) => path[same] === first[same])) same++;
+    group.forEach((strip, at) => { if (paths[at].length > same) strip.doing = profile.shortName(paths[at][same]); });
+  }
+}
+
 // Of the threads that were sampled, the busiest first. merge: threads that are alike are one, but not those of processes; waits: the profile of waiting
 // time, or null; most: the number of strips beside that of all others, which has those of less than a hundredth, too.
 export function stripsOf(profile, merge, waits, most = 12) {
@@ -102,5 +132,6 @@ export function stripsOf(profile, merge, waits, most = 12) {
     for (const strip of others) sum.add(strip);
     busiest.push(sum);
   }
+  tellApart(profile, busiest, stripOf);
   return busiest;
 }

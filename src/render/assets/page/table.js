@@ -14,6 +14,7 @@ export class Table {
     }
   }
   get inSight() { return this.list.inSight; }
+  get high() { return this.list.high; }
   paint() { this.list.paint(); }
   show(rows) {
     this.rows = rows;

@@ -23,7 +23,14 @@ export class TimeTree {
     this.rows = Math.max(1, ...this.columns.map(({stack}) => stack.length));
     this.root = {fn: profile.all, parent: null, depth: 0, x: 0, total: end - first, weight: sum("weight"), hits: sum("hits"), from: 0, to: this.columns.length, kids: null};
   }
-  rowsIn() { return this.rows; }
+  // The number of rows of all columns in sight but a hundredth: a deep stack that is brief does not make the chart high.
+  rowsIn(from = 0, to = this.root.total) {
+    const wide = new Float64Array(this.rows + 1);
+    for (const {x, total, stack} of this.columns) wide[stack.length] += Math.max(0, Math.min(x + total, to) - Math.max(x, from));
+    let rows = this.rows, spare = wide.reduce((sum, one) => sum + one, 0) / 100;
+    while (rows > 1 && wide[rows] <= spare) spare -= wide[rows--];
+    return rows;
+  }
   // The whole, as weights are: a box's share is of the samples, not of the time that it is wide.
   get all() { return this.root.weight; }
   // The shown functions from the root to a box.

@@ -1,7 +1,7 @@
 // The strips above the graph: each thread's use of the CPU over time. A stretch of time can be selected, by pointer or
 // keys.
 import {ticks} from "d3-array";
-import {fitName} from "../shared/labels.js";
+import {fit} from "../shared/labels.js";
 import {fullRow, stripsOf} from "./strips.js";
 import {duration, element, find, mixed, percent} from "./tools.js";
 
@@ -115,16 +115,16 @@ export class Timeline {
         pen.fillStyle = color;
         pen.fillRect(left, top + high - Math.max(up, bottom + least), wide, Math.max(up - bottom, least));
       };
-      fill(theme.colors.u0, 0, all - unknown);
+      fill(theme.colors.u0, 0, all - unknown, all > unknown ? 1 : 0);  // little, but not nothing
       // Lost or truncated time is a gap under a line: CPU time that no whole stack stands for.
       if (unknown > 0) fill(theme.colors.n0, all, 0, 1);
-      if (waiting > 0) fill(paler, all, waiting);
+      if (waiting > 0) fill(paler, all, waiting, 1);
       pen.fillStyle = theme.colors.s0;
       if (scope) pen.fillRect(left, top + high + 1, wide, 2);
     }
     pen.fillStyle = theme.plain;
     pen.fillRect(0, top + high, width, 0.7);
-    this.paintText(pen, fitName(pen, strip.label, width / 3), 2, top);
+    this.paintText(pen, fit(pen, strip.label + (strip.doing && ": " + strip.doing), width / 3), 2, top);
     // What a full row is.
     if (whole === 0) return;
     const unit = profile.waiting ? "thread" : "CPU", full = most / whole, text = `${full.toFixed(full < 1.05 || full > 9.95 ? 0 : 1)} ${unit}${full < 1.05 ? "" : "s"}`;
