@@ -15,9 +15,6 @@ namespace flameprobe {
 namespace {
 
 constexpr std::uint64_t flush_every_ns = 100 * ns_per_ms;  // a kill loses at most this much
-constexpr std::uint64_t hurry_for_ns = ns_per_second;
-constexpr const char* ended_for_signal =
-    "sampling ended where the program took away the signal that the engine needs: FLAMEPROBE_ENGINE=ring needs none";
 
 }  // namespace
 
@@ -41,9 +38,8 @@ bool Sampling::open() {
     // Once in a run, which may have thousands of processes. The whole reason is in the profile, the picture's footer
     // and flameprobe doctor.
     if (family().descendant) return true;
-    const std::string reason = engine_.reason.substr(0, engine_.reason.find("; "));
-    log_.message("engine " + facts.engine + " (" + reason + "), " + std::to_string(facts.frequency) +
-                 " samples a second");
+    log_.message("engine " + facts.engine + " (" + engine_.reason.substr(0, engine_.reason.find("; ")) + "), " +
+                 std::to_string(facts.frequency) + " samples a second");
     return true;
 }
 
@@ -174,7 +170,7 @@ void Sampling::drain() {
     ended_threads_.take([&](const EndedThread& thread) { ended.push_back(thread); });
     profile().threads_ended(std::move(ended));
     // A stack deeper than the copy must be read before its owner changes it.
-    if (profile().wants_faster_drain()) hurry_until_ns_ = began + hurry_for_ns;
+    if (profile().wants_faster_drain()) hurry_until_ns_ = began + ns_per_second;
 }
 
 void Sampling::flush() {
@@ -292,7 +288,8 @@ void Sampling::retire() {
 void Sampling::give_up_signal() {
     if (go_on_without_signals("the program took away the signal")) return report_engine_note();
     lost_signal_ = true;
-    say(ended_for_signal);
+    say("sampling ended where the program took away the signal that the engine needs: FLAMEPROBE_ENGINE=ring needs "
+        "none");
     stop();
 }
 
