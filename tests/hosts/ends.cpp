@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "breakpoint.hpp"
 #include "host.h"
 
 namespace {
@@ -65,11 +66,7 @@ void handle_once(int number, int flags) {
     if (is("bus")) ::raise(SIGBUS);
     if (is("fpe")) ::raise(SIGFPE);
     if (is("ill")) asm volatile(".long 0xffffffff");  // an instruction of no CPU; __builtin_trap() may be a breakpoint
-#if defined(__x86_64__)
-    if (is("trap")) asm volatile("int3");
-#else
-    if (is("trap")) asm volatile("brk #0");
-#endif
+    if (is("trap")) breakpoint();
     if (is("int")) ::raise(SIGINT);
     if (is("term")) ::kill(::getpid(), SIGTERM);
     if (is("once") || is("once_on_stack")) handle_once(SIGTERM, is("once") ? 0 : SA_ONSTACK);
