@@ -68,6 +68,21 @@ TEST_CASE("a thread gives up waiting for a collector that is stuck") {
     CHECK_FALSE(queue.wait(queue.ask(request_finish), second / 5));
 }
 
+TEST_CASE("a collector that is stuck is waited for once, until it goes on") {
+    CommandQueue queue;
+    CHECK_FALSE(queue.wait(queue.ask(request_flush), second / 5));
+    CHECK_FALSE(queue.wait(queue.ask(request_stop), 3600 * second));
+    std::thread collector([&] {
+        queue.alive();
+        ::usleep(300'000);
+        queue.take(10 * second);
+        queue.answer();
+    });
+    const std::uint32_t ticket = queue.ask(request_finish);
+    collector.join();
+    CHECK(queue.wait(ticket, 3600 * second));
+}
+
 TEST_CASE("a collector that says it is alive is waited for beyond the timeout") {
     CommandQueue queue;
     std::thread collector([&] {
