@@ -113,6 +113,15 @@ std::optional<std::uint64_t> status_number(const std::string& status, const std:
     return std::strtoull(status.c_str() + at + key.size() + 2, nullptr, base);
 }
 
+// proc(5), Uid: real, effective, saved and the file system's.
+std::optional<uid_t> effective_user_of(const std::string& process) {
+    const auto status = read_small_file((process + "/status").c_str());
+    const auto line = status ? status->find("\nUid:\t") : std::string::npos;
+    if (line == std::string::npos) return std::nullopt;
+    const std::size_t effective = status->find('\t', line + 6) + 1;
+    return number_in<uid_t>(std::string_view(*status).substr(effective, status->find('\t', effective) - effective));
+}
+
 std::optional<long> read_sysctl(const char* path) {
     const auto text = read_small_file(path);
     if (!text || text->empty()) return std::nullopt;

@@ -34,6 +34,9 @@ std::uint64_t stat_number(std::string_view stat, int number);
 /// The number behind `key` in the text of a /proc/PID/status or /proc/PID/task/TID/status (proc(5)), in its unit there;
 /// nothing if it has no such line. Signal masks are to the `base` 16.
 std::optional<std::uint64_t> status_number(const std::string& status, const std::string& key, int base = 10);
+/// The user whose rights a process has, by its directory in /proc, which itself belongs to root where the process may
+/// not be dumped. Nothing if it has ended.
+std::optional<uid_t> effective_user_of(const std::string& process);
 /// A sysctl such as /proc/sys/kernel/perf_event_paranoid.
 std::optional<long> read_sysctl(const char* path);
 

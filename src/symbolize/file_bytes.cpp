@@ -1,10 +1,7 @@
 #include "symbolize/file_bytes.hpp"
 
-#include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,29 +9,16 @@
 #include <cstring>
 
 #include "base/descriptor.hpp"
+#include "base/regular_file.hpp"
 
 namespace flameprobe {
 
-namespace {
-
-/// Opens a path below another root directory, which no link can leave: an absolute link starts at that root
-/// (openat2(2), Linux 5.6).
-int open_below(int root, const char* path, int flags) {
-    if (root < 0) return ::open(path, flags);
-    open_how how{};
-    how.flags = static_cast<std::uint64_t>(flags);
-    how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-    return static_cast<int>(::syscall(SYS_openat2, root, path, &how, sizeof how));
-}
-
-}  // namespace
-
 Result<std::unique_ptr<FileBytes>> FileBytes::open(const std::string& path, FileAccess access) {
-    Descriptor file(open_below(access.root, path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    if (!file) return Error{path + ": " + std::strerror(errno)};
+    const FoundFile found(path, {.root = access.root});
+    if (found && !found.is_regular()) return Error{path + ": not a regular file"};
+    Descriptor file = found.open();
     struct stat status {};
-    if (::fstat(file.get(), &status) != 0) return Error{path + ": " + std::strerror(errno)};
-    if (!S_ISREG(status.st_mode)) return Error{path + ": not a regular file"};
+    if (!file || ::fstat(file.get(), &status) != 0) return Error{path + ": " + std::strerror(errno)};
 
     auto bytes = std::make_unique<FileBytes>();
     bytes->size_ = static_cast<std::uint64_t>(status.st_size);

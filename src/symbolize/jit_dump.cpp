@@ -1,6 +1,5 @@
 // Names of code that is compiled at run time, from the files jit-PID.dump that node --perf-prof, perf's agent for the
 // JVM, LLVM and others write for `perf inject --jit` (tools/perf/Documentation/jitdump-specification.txt).
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +10,9 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/host_process.hpp"
+#include "base/proc.hpp"
+#include "base/regular_file.hpp"
 #include "symbolize/perf_map.hpp"
 
 namespace flameprobe {
@@ -105,17 +107,22 @@ private:
 
 }  // namespace
 
+// A process that is watched has a root of its own, and its own user may name its code.
 Descriptor open_trusted(const std::string& path, std::vector<std::string>& warnings) {
     const auto refuse = [&](const char* why) {
         warnings.push_back(path + ": the names of code made at run time are not read from it, since " + why);
         return Descriptor();
     };
-    Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY));
-    struct stat status {};
-    if ((file ? ::fstat(file.get(), &status) : ::lstat(path.c_str(), &status)) != 0) return {};  // there is none
-    if (S_ISLNK(status.st_mode)) return refuse("it is a symbolic link");
-    if (status.st_uid != ::geteuid() && status.st_uid != 0) return refuse("it belongs to another user");
-    if (!S_ISREG(status.st_mode)) return refuse("it is no regular file");
+    const bool watched = is_watched_from_outside();
+    const Descriptor root = watched ? host_root() : Descriptor();
+    const auto user = watched ? effective_user_of(host_proc_directory()) : std::optional(::geteuid());
+    if (watched && (!root || !user)) return {};  // it has ended
+    const FoundFile found(path, {.root = root.get(), .links = false});
+    if (!found) return {};
+    if (S_ISLNK(found.status().st_mode)) return refuse("it is a symbolic link");
+    if (found.status().st_uid != *user && found.status().st_uid != 0) return refuse("it belongs to another user");
+    if (!found.is_regular()) return refuse("it is no regular file");
+    Descriptor file = found.open();
     return file ? std::move(file) : refuse("it cannot be opened");
 }
 

@@ -10,7 +10,6 @@
 #include "base/host_process.hpp"
 #include "base/number.hpp"
 #include "base/proc.hpp"
-#include "base/regular_file.hpp"
 
 namespace flameprobe {
 
@@ -55,10 +54,7 @@ PerfMap PerfMap::of_process(std::uint32_t pid, const std::vector<std::string>& j
                             std::vector<std::string>& warnings) {
     std::string text;
     const bool watched = is_watched_from_outside() && pid == static_cast<std::uint32_t>(host_process());
-    if (watched)
-        text = read_map(open_host_file(path_of(number_inside(pid))));
-    else if (pid != 0)
-        text = read_map(open_trusted(path_of(pid), warnings));
+    if (pid != 0) text = read_map(open_trusted(path_of(watched ? number_inside(pid) : pid), warnings));
     std::vector<JitCode> codes;
     for (const std::string& path : jit_dumps) {
         auto more = read_jit_dump(path, warnings);

@@ -28,8 +28,8 @@ public:
     };
 
     /// Reads the map of process `pid` (0: none), and the dumps that its just-in-time compilers wrote. Every user may
-    /// write to /tmp, so only regular files of this user's or root's are read, and `warnings` tell of others; where
-    /// there is none, the map is empty.
+    /// write to /tmp, so only files that may be trusted are read (open_trusted()), and `warnings` tell of others;
+    /// where there is none, the map is empty.
     static PerfMap of_process(std::uint32_t pid, const std::vector<std::string>& jit_dumps,
                               std::vector<std::string>& warnings);
     /// Lines `START SIZE NAME`, both numbers in hex; other lines are skipped. Where entries overlap the last one wins,
@@ -55,7 +55,8 @@ private:
 };
 
 /// Opens a file for reading if it is a regular file of this user or of root, and no symbolic link; otherwise gives an
-/// empty descriptor, and adds a warning if there is such a file.
+/// empty descriptor, and adds a warning if there is such a file. Of a process that is watched (base/host_process.hpp)
+/// the file is below its root only, and its user's or root's.
 Descriptor open_trusted(const std::string& path, std::vector<std::string>& warnings);
 
 /// The functions of a dump, in order of time; empty if there is no dump that may be trusted (open_trusted()). Reading

@@ -1,6 +1,9 @@
 #include "base/host_process.hpp"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -104,6 +107,26 @@ TEST_CASE("files are regular ones, of the process that is watched") {
               watch_process(other.pid);
               return static_cast<bool>(open_host_file("/proc/self/exe")) && !open_host_file("/dev/null");
           }) == 0);
+}
+
+// Whoever waits to write to it would go on.
+TEST_CASE("what is no regular file is not even opened") {
+    const std::string path = "/tmp/regular-file-" + std::to_string(::getpid());
+    REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+    const Descriptor opens(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+    REQUIRE(::inotify_add_watch(opens.get(), path.c_str(), IN_OPEN) >= 0);
+    CHECK_FALSE(open_regular_file(path));
+    CHECK_FALSE(open_host_file(path));
+    const Descriptor root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    CHECK_FALSE(FoundFile(path, {.root = root.get()}).open());
+    const Other other;
+    CHECK(in_child([&] {
+              watch_process(other.pid);
+              return !open_host_file(path);
+          }) == 0);
+    inotify_event event;
+    CHECK(::read(opens.get(), &event, sizeof event) < 0);
+    ::unlink(path.c_str());
 }
 
 // Its /proc/PID/stat then has no image, and the program goes on.

@@ -4,13 +4,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 #include <set>
 
 #include "base/proc.hpp"
+#include "base/regular_file.hpp"
 #include "outside/partial_sink.hpp"
 #include "outside/reader.hpp"
 
@@ -40,27 +40,15 @@ struct Believed {
     uid_t process;
 };
 
-/// The user whose rights a process has. /proc/PID itself belongs to root where the process may not be dumped.
-std::optional<uid_t> user_of(const fs::path& process) {
-    const auto status = read_small_file((process / "status").c_str());
-    const auto line = status ? status->find("\nUid:\t") : std::string::npos;
-    unsigned real = 0, effective = 0;
-    if (line == std::string::npos || std::sscanf(status->c_str() + line, "\nUid:\t%u\t%u", &real, &effective) != 2)
-        return std::nullopt;
-    return effective;
-}
-
 bool is_believed(const struct stat& file, const Believed& believed) {
     return S_ISREG(file.st_mode) && (file.st_mode & S_IWOTH) == 0 && believed.contains(file.st_uid);
 }
 
-/// Opens what `entry` in a /proc/PID/fd stands for, if it is a profile of `pid`. A pipe or a device in its place is not
-/// opened; one that gets there meanwhile is not waited for.
+/// Opens what `entry` in a /proc/PID/fd stands for, if it is a profile of `pid`.
 Descriptor open_if_profile(const fs::path& entry, pid_t pid, const Believed& believed) {
-    struct stat status {};
-    if (::stat(entry.c_str(), &status) != 0 || !is_believed(status, believed)) return {};
-    Descriptor file(::open(entry.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-    if (!file || ::fstat(file.get(), &status) != 0 || !is_believed(status, believed)) return {};
+    const FoundFile found(entry.string());
+    Descriptor file = found && is_believed(found.status(), believed) ? found.open() : Descriptor();
+    if (!file) return {};
     ByteSource source = source_of(file, entry.string());
     PidReader reader;
     if (!read_profile(source, reader) || reader.pid != static_cast<std::uint32_t>(pid)) return {};
@@ -104,7 +92,7 @@ ByteSource OpenProfile::from_start() const { return source_of(file, path); }
 Result<OpenProfile> profile_of_process(pid_t pid) {
     const std::string number = std::to_string(pid);
     const fs::path process = "/proc/" + number;
-    const auto user = user_of(process);
+    const auto user = effective_user_of(process.string());
     if (!is_running(pid) || !user) return Error{"there is no process " + number};
     const Believed believed{*user};
     if (auto found = profile_among(process, pid, believed)) return std::move(*found);
@@ -112,7 +100,7 @@ Result<OpenProfile> profile_of_process(pid_t pid) {
     for (fs::directory_iterator entry("/proc", error), end; !error && entry != end; entry.increment(error)) {
         const std::string name = entry->path().filename();
         if (name.find_first_not_of("0123456789") != name.npos || !is_collector(entry->path())) continue;
-        const auto its_user = user_of(entry->path());
+        const auto its_user = effective_user_of(entry->path().string());
         if (!its_user || !believed.contains(*its_user)) continue;
         if (auto found = profile_among(entry->path(), pid, believed)) return std::move(*found);
     }
