@@ -15,14 +15,35 @@ namespace flameprobe {
 
 namespace {
 
-constexpr std::size_t most_text = std::size_t{256} << 20;
+// A map may be as large as its writer likes. The newest lines count, which are the last.
+constexpr std::size_t most_text = std::size_t{64} << 20;
+constexpr std::size_t most_entries = std::size_t{1} << 20;
 constexpr int most_overlaps = 4096;  // a hostile map could otherwise make every look-up walk all of it
 
-std::string read_map(const Descriptor& file) {
+/// Where the last `most_entries` lines begin.
+std::size_t begin_of_last_lines(std::string_view text) {
+    std::size_t at = text.size();
+    for (std::size_t lines = 0; lines <= most_entries; ++lines) {
+        at = at == 0 ? text.npos : text.rfind('\n', at - 1);
+        if (at == text.npos) return 0;
+    }
+    return at + 1;
+}
+
+/// The last lines, as many as are kept.
+std::string read_map(const std::string& path, std::vector<std::string>& warnings) {
+    const Descriptor file = open_trusted(path, warnings);
     struct stat status {};
     if (!file || ::fstat(file.get(), &status) != 0) return {};
-    std::string text(std::min<std::size_t>(static_cast<std::size_t>(status.st_size), most_text), '\0');
-    text.resize(read_at(file.get(), 0, std::as_writable_bytes(std::span(text))));
+    const auto size = static_cast<std::size_t>(status.st_size), from = size - std::min(size, most_text);
+    std::string text(size - from, '\0');
+    text.resize(read_at(file.get(), from, std::as_writable_bytes(std::span(text))));
+    std::size_t begin = from == 0 ? 0 : std::min(text.find('\n'), text.size());
+    begin = std::max(begin, begin_of_last_lines(text));
+    if (begin == 0) return text;
+    warnings.push_back(path + ": only the last of its names are read, since it has more than " +
+                       std::to_string(most_entries) + ", or more than " + std::to_string(most_text >> 20) + " MiB");
+    text.erase(0, begin);
     return text;
 }
 
@@ -54,9 +75,14 @@ PerfMap PerfMap::of_process(std::uint32_t pid, const std::vector<std::string>& j
                             std::vector<std::string>& warnings) {
     std::string text;
     const bool watched = is_watched_from_outside() && pid == static_cast<std::uint32_t>(host_process());
-    if (pid != 0) text = read_map(open_trusted(path_of(watched ? number_inside(pid) : pid), warnings));
+    if (pid != 0) text = read_map(path_of(watched ? number_inside(pid) : pid), warnings);
     std::vector<JitCode> codes;
     for (const std::string& path : jit_dumps) {
+        if (codes.size() >= most_entries) {
+            warnings.push_back(path + ": its names are not read, since the dumps before it have more than " +
+                               std::to_string(most_entries));
+            break;
+        }
         auto more = read_jit_dump(path, warnings);
         std::move(more.begin(), more.end(), std::back_inserter(codes));
     }

@@ -29,7 +29,7 @@ public:
 
     /// Reads the map of process `pid` (0: none), and the dumps that its just-in-time compilers wrote. Every user may
     /// write to /tmp, so only files that may be trusted are read (open_trusted()), and `warnings` tell of others;
-    /// where there is none, the map is empty.
+    /// where there is none, the map is empty. Of a large one the last lines are read, as JIT compilers add to it.
     static PerfMap of_process(std::uint32_t pid, const std::vector<std::string>& jit_dumps,
                               std::vector<std::string>& warnings);
     /// Lines `START SIZE NAME`, both numbers in hex; other lines are skipped. Where entries overlap the last one wins,

@@ -128,3 +128,25 @@ TEST_CASE("a FIFO in place of a map is not opened") {
     CHECK(::read(opens.get(), &event, sizeof event) < 0);
     ::unlink(path.c_str());
 }
+
+// They are kept in memory, by root of anybody's process.
+TEST_CASE("of too many names the last are kept, and the rest are told") {
+    const auto pid = static_cast<std::uint32_t>(::getpid());
+    const MapFile map("", ::getpid(), "the oldest");
+    {
+        std::ofstream more(map.path, std::ios::app);
+        for (int i = 0; i < (1 << 20) - 1; ++i) more << "1 1 a\n";
+        more << "2000 100 the newest\n";
+    }
+    std::vector<std::string> warnings;
+    const PerfMap read = PerfMap::of_process(pid, {}, warnings);
+    CHECK(read.find(0x1000).empty());
+    CHECK(read.find(0x2000) == "the newest");
+    REQUIRE(warnings.size() == 1);
+    CHECK(warnings[0].find(": only the last of its names are read") != std::string::npos);
+
+    std::ofstream(map.path) << "1000 100 all\n2000 100 of them\n";
+    warnings.clear();
+    CHECK(PerfMap::of_process(pid, {}, warnings).find(0x1000) == "all");
+    CHECK(warnings.empty());
+}
