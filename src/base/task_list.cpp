@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 
 namespace flameprobe {
@@ -46,11 +47,18 @@ std::optional<std::string> TaskList::file(std::uint32_t tid, const char* name) c
     const std::string path = std::to_string(tid) + "/" + name;
     const Descriptor file(::openat(directory_.get(), path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file) return std::nullopt;
-    std::string text(4096, '\0');  // comm and status are shorter, and seq_file gives them in one piece
-    const ssize_t got = ::read(file.get(), text.data(), text.size());
-    if (got < 0) return std::nullopt;
-    text.resize(static_cast<std::size_t>(got));
-    return text;
+    std::string text(4096, '\0');
+    for (std::size_t size = 0;;) {  // the kernel gives `children` and many groups in pieces
+        const ssize_t got = ::read(file.get(), text.data() + size, text.size() - size);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return std::nullopt;
+        size += static_cast<std::size_t>(got);
+        if (got == 0) {
+            text.resize(size);
+            return text;
+        }
+        if (size == text.size()) text.resize(2 * size);
+    }
 }
 
 std::string TaskList::comm(std::uint32_t tid) const {

@@ -1,8 +1,12 @@
 #include <doctest/doctest.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "base/proc.hpp"
+#include "base/task_list.hpp"
 
 using namespace flameprobe;
 
@@ -43,4 +47,18 @@ TEST_CASE("a running thread's CPU time is what the scheduler counted") {
     }
     CHECK_FALSE(read_schedule("/proc/self/task/0"));
     CHECK_FALSE(read_migrations("/proc/self/task/0"));
+}
+
+// The kernel gives `children` in pieces of a page at most, and `status` is as long as the list of groups.
+TEST_CASE("a file of a thread is read to its end") {
+    const std::string directory = "/tmp/task-list-" + std::to_string(::getpid());
+    std::filesystem::create_directories(directory + "/1");
+    std::string children;
+    for (int pid = 10'000; children.size() < 20'000; ++pid) children += std::to_string(pid) + ' ';
+    for (const std::size_t size : {std::size_t{0}, std::size_t{10}, std::size_t{4096}, children.size()}) {
+        CAPTURE(size);
+        std::ofstream(directory + "/1/children") << children.substr(0, size);
+        CHECK(TaskList(directory).file(1, "children") == children.substr(0, size));
+    }
+    std::filesystem::remove_all(directory);
 }
