@@ -76,9 +76,13 @@ test("strips of one name say what nearly all of each one's time is in, as far as
   assert.deepEqual(labels(), ["pg (7): Writer", "pg (8): Session", "pg (9): Session"]);
   // Not by what is more in one than in another.
   Object.assign(of, {countBox: [5, 5, 6, 5, 6], countThread: [0, 1, 1, 2, 2]});
-  assert.deepEqual(labels(), ["pg (7): parse", "pg (8)", "pg (9)"]);
-  Object.assign(of, {countBox: [6, 5, 6, 5, 6], countThread: [0, 1, 0, 2, 1], countWeight: [4, 5, 4, 4, 4]});
-  assert.deepEqual(labels()[0], "pg (8)");
+  assert.deepEqual(labels(), ["pg (7)", "pg (8)", "pg (9)"]);
+  Object.assign(of, {countBox: [6, 5, 6, 5, 6], countThread: [0, 1, 0, 2, 1], countWeight: [4, 5, 4, 3, 4]});
+  assert.deepEqual(labels(), ["pg (8)", "pg (7): sort", "pg (9): parse"]);
+  // An address says nothing.
+  functions.name[3] = "[pg+0x1a2b]";
+  Object.assign(of, {countBox: [3, 5, 6], countThread: [0, 1, 1], countWeight: [9, 5, 3]});
+  assert.deepEqual(labels(), ["pg (7)", "pg (8): Session"]);
 });
 test("the least busy of many threads share a strip", () => {
   const of = profile(), threads = Array.from({length: 20}, (_, at) => [100 + at, "t"]);

@@ -92,8 +92,8 @@ function mainPath(profile, isOf) {
   }
   return path;
 }
-// Strips whose labels differ in a number only, as those of a server's processes, are told apart by what they do: the first
-// function that nearly all of the time of one is in, and not of all of them.
+// Strips whose labels differ in a number only, as those of a server's processes, are told apart by what they do: where their
+// ways part, the first function with a name. A way that only ends is no difference: workers are alike but for chance.
 function tellApart(profile, strips, stripOf) {
   const alike = new Map();
   for (const strip of strips) {
@@ -102,10 +102,10 @@ function tellApart(profile, strips, stripOf) {
   }
   for (const group of alike.values()) {
     if (group.length < 2) continue;
-    const paths = group.map((strip) => mainPath(profile, (thread) => stripOf[thread] === strip)), [first] = paths;
+    const paths = group.map((strip) => mainPath(profile, (thread) => stripOf[thread] === strip)), longest = Math.max(...paths.map((path) => path.length));
     let same = 0;
-    while (same < first.length && paths.every((path) => path[same] === first[same])) same++;
-    group.forEach((strip, at) => { if (paths[at].length > same) strip.doing = profile.shortName(paths[at][same]); });
+    while (same < longest && new Set(paths.filter((path) => path.length > same).map((path) => path[same])).size === 1) same++;
+    group.forEach((strip, at) => { strip.doing = paths[at].slice(same).map((fn) => profile.shortName(fn)).find((name) => !/\+0x[0-9a-f]+\]$/.test(name)) ?? ""; });
   }
 }
 
