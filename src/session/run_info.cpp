@@ -102,10 +102,11 @@ std::string command_text(std::string_view arguments) {
 }
 
 // AT_EXECFN (getauxval(3)) is the name that was executed: redis-server, where /proc/self/exe gives the file that the
-// symbolic link leads to, redis-check-rdb. Of what was executed by its descriptor (fexecve(3)) it is a number.
+// symbolic link leads to, redis-check-rdb. Of what was executed by a link of the kernel's it tells nothing: a
+// number of a descriptor (fexecve(3)), or "exe" (runc, and browsers, which execute themselves).
 std::string executable_name() {
     std::string path = executed_path();
-    if (path.empty() || path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/"))
+    if (path.empty() || path.starts_with("/dev/fd/") || path.starts_with("/proc/"))
         path = without_deleted(executable_path());
     const std::string_view name = base_name(path);
     return name.empty() ? "unknown" : std::string(name);

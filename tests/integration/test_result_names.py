@@ -1,5 +1,6 @@
 """Names of results: no process replaces another's, however it was started and whatever its directory."""
 
+import sys
 import time
 import unittest
 
@@ -30,6 +31,17 @@ class Names(Case):
                     ran = run(argv, place, profiled(OUT=place / "x", FREQ=4000, ENGINE=engine, KERNEL="off"))
                     self.assertEqual(ran.returncode, 6, ran.stderr)
                     self.assertEqual(len(self.stems_with("work_ms", place)), 1, sorted(place.iterdir()))
+
+    def test_a_program_that_executes_itself_by_the_kernels_link(self):
+        for link in ("/proc/self/exe", "/proc/thread-self/exe", "/proc/{}/exe"):
+            with self.subTest(link=link):
+                place = self.fresh_directory(link.strip("/").replace("/", "-"))
+                work = "import time; end = time.process_time() + 0.3\nwhile time.process_time() < end: pass"
+                code = f"import os; os.execv({link!r}.format(os.getpid()), ['worker', '-c', {work!r}])"
+                ran = run([sys.executable, "-c", code], place, profiled(OUT=place / "%e"))
+                self.assertEqual(ran.returncode, 0, ran.stderr)
+                names = {path.name.split(".fprobe")[0] for path in place.glob("*.fprobe*")}
+                self.assertTrue(names and all(name.startswith("python3") for name in names), names)
 
     def test_a_later_run_replaces_all(self):
         for _ in range(2):
