@@ -4,7 +4,7 @@ import sys
 import time
 import unittest
 
-from harness import MAIN_ENGINES, Case, host, profiled, read_folded, run
+from harness import MAIN_ENGINES, Case, clean_environment, host, profiled, read_folded, run
 
 WORK = f"{host('ends')} return 200"
 
@@ -37,8 +37,9 @@ class Names(Case):
             with self.subTest(link=link):
                 place = self.fresh_directory(link.strip("/").replace("/", "-"))
                 work = "import time; end = time.process_time() + 0.3\nwhile time.process_time() < end: pass"
-                code = f"import os; os.execv({link!r}.format(os.getpid()), ['worker', '-c', {work!r}])"
-                ran = run([sys.executable, "-c", code], place, profiled(OUT=place / "%e"))
+                environment = {key: str(value) for key, value in profiled(OUT=place / "%e").items()}
+                code = f"import os; os.execve({link!r}.format(os.getpid()), ['worker', '-c', {work!r}], {environment!r})"
+                ran = run([sys.executable, "-c", code], place, clean_environment())  # a profiled one's name is its successor's too
                 self.assertEqual(ran.returncode, 0, ran.stderr)
                 names = {path.name.split(".fprobe")[0] for path in place.glob("*.fprobe*")}
                 self.assertTrue(names and all(name.startswith("python3") for name in names), names)
