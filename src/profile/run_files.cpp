@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "base/descriptor.hpp"
@@ -23,15 +24,21 @@ struct CloseDirectory {
     void operator()(DIR* directory) const { ::closedir(directory); }
 };
 
-}  // namespace
-
-std::vector<std::string> profiles_in_run(const std::string& folder) {
-    std::vector<std::string> names;
+/// Nothing where it cannot be listed, for want of a descriptor for instance.
+std::optional<std::vector<std::string>> list_profiles(const std::string& folder) {
     const std::unique_ptr<DIR, CloseDirectory> listing(::opendir(folder.c_str()));
-    while (const dirent* entry = listing ? ::readdir(listing.get()) : nullptr)
+    if (!listing) return std::nullopt;
+    std::vector<std::string> names;
+    while (const dirent* entry = ::readdir(listing.get()))
         if (std::string_view(entry->d_name).ends_with(".fprobe")) names.emplace_back(entry->d_name);
     std::sort(names.begin(), names.end());
     return names;
+}
+
+}  // namespace
+
+std::vector<std::string> profiles_in_run(const std::string& folder) {
+    return list_profiles(folder).value_or(std::vector<std::string>());
 }
 
 bool is_growing(const std::string& path) {
@@ -44,7 +51,8 @@ void remove_run_folder(const std::string& folder, const std::function<bool(const
         return !is_done(name) || is_growing(in + "/" + name);
     };
     const auto any_stays = [&](const std::string& in) {
-        return std::ranges::any_of(profiles_in_run(in), [&](const std::string& name) { return stays(in, name); });
+        const auto names = list_profiles(in);
+        return !names || std::ranges::any_of(*names, [&](const std::string& name) { return stays(in, name); });
     };
     if (any_stays(folder)) return;
     const std::string away = folder + ".gone." + std::to_string(::getpid());

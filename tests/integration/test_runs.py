@@ -477,6 +477,19 @@ print(child())"""
         self.assertIn("/proc/nothing/here.run cannot be created", ran.stderr)
         self.assertEqual(self.names(), [])
 
+    def test_without_descriptors_the_folder_stays_and_is_told(self):
+        """A collector that is a thread has the program's limit: it can neither list the folder nor start a program."""
+        work = "import resource, time\ndef work():\n    end = time.process_time() + 0.2\n    while time.process_time() < end: pass\n" \
+               "work(); resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3)); work()"
+        for engine in sized(("timer",), ("timer", "signal")):
+            with self.subTest(engine=engine):
+                self.directory = self.fresh_directory(engine)
+                ran = run(["/usr/bin/python3", "-c", work], self.directory, profiled(OUT="few", FREQ=499, ENGINE=engine))
+                self.assertEqual(ran.returncode, 0, ran.stderr)
+                self.assertEqual(self.names(), ["few.run"], ran.stderr)
+                self.assertIn(f"this draws it: flameprobe-render {self.directory}/few.run", ran.stderr)
+                self.assertEqual({pid for _, pid in self.processes("few.run")}, {ran.pid})
+
     def test_nothing_but_the_result_and_the_folder_is_ever_there(self):
         first = subprocess.Popen(["/usr/bin/python3", "-c", TREE, "2", "0.4", "wait", "0.4"], cwd=self.directory,
                                  env=profiled(OUT="seen", FREQ=499), stdout=subprocess.DEVNULL)
