@@ -168,7 +168,8 @@ def prepared(runtime, directory):
         (directory / name).write_text(text)
     if runtime.build:
         built = subprocess.run(command(runtime.build, directory), capture_output=True, text=True, cwd=directory,
-                               env=dict(clean_environment(), PATH=PATH, HOME=str(directory), GOCACHE=str(directory / "cache")))
+                               env=dict(clean_environment(), PATH=PATH, HOME=str(directory), GOCACHE=str(directory / "cache"),
+                                        RUSTUP_HOME=os.environ.get("RUSTUP_HOME", str(Path.home() / ".rustup"))))
         if built.returncode != 0:
             raise Missing(f"{runtime.build[0]} that builds it: {built.stderr[-200:]}")
     return command(runtime.argv, directory)
