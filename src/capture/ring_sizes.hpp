@@ -48,6 +48,14 @@ public:
         return std::max(permitted_, step);
     }
     void refused(std::size_t step) { permitted_ = std::min(step + 1, steps - 1); }
+    /// Where the last of so many threads were refused every size: the next smaller one is first for all. False: none
+    /// was refused every size, or all have the smallest.
+    bool plan_smaller(std::size_t threads) {
+        if (permitted_ + 1 < steps || planned_ + 1 == steps) return false;
+        permitted_ = planned_;
+        permitted_ = planned_ = first(threads) + 1;
+        return true;
+    }
     /// Most of a brief thread's ring would never be used, and the kernel fills it with zeros.
     Size of(std::size_t step, std::size_t threads, bool brief, bool one_sample) const {
         Size size = sizes_[step];
@@ -77,6 +85,7 @@ private:
     std::uint64_t frequency_ = 1;
     std::array<Size, steps> sizes_{};
     std::size_t permitted_ = 0;  // the first step that the kernel has not refused
+    std::size_t planned_ = 0;    // and that is used though it is not known to be refused
 };
 
 }  // namespace flameprobe

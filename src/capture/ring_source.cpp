@@ -132,6 +132,7 @@ void RingSource::choose_more_events(const CaptureOptions& options) {
 
 void RingSource::open_running() {
     threads_.find(true);
+    while (threads_.without_event() != 0 && rings_.begin_again_smaller()) threads_.find_all_anew();
     note_missing();
     facts_.earlier_threads = rings_.size() + threads_.without_event() - 1;
     facts_.unattached_threads = threads_.without_event();
@@ -163,7 +164,7 @@ void RingSource::describe(const CaptureOptions& options) {
 }
 
 Result<void> RingSource::start() {
-    threads_.start();
+    threads_.find(true);
     note_missing();
     return rings_.enable() ? Result<void>() : Error{"the perf event cannot be enabled"};
 }

@@ -9,19 +9,14 @@
 namespace flameprobe {
 namespace {
 
-// Threads of which there may be many more are brief ones at first: see ThreadClock.
+// Beside the main one; more are brief ones at first, see ThreadClock. Those that ran before may be idle ones of a pool.
 constexpr std::size_t few_threads = 8;
 // Looking for threads takes no more than a hundredth of a CPU.
 constexpr std::uint64_t part_of_a_cpu = 100;
 
 }  // namespace
 
-void RingThreads::start() {
-    started_ = true;
-    find(true);
-}
-
-bool RingThreads::is_one_of_many() { return started_ && ++born_threads_ > few_threads; }
+bool RingThreads::is_one_of_many() { return ++met_threads_ > few_threads; }
 
 std::uint64_t RingThreads::stood_for_ns() const {
     return share_.reach_us != 0 ? share_.reach_ns() : rings_.lives_on_ns();
@@ -91,6 +86,14 @@ void RingThreads::find(bool surely) {
         gone_.push_back(thread->tid);
         rings_.forget(*thread);
     }
+}
+
+void RingThreads::find_all_anew() {
+    not_opened_.clear();
+    found_.clear();
+    refusal_.clear();
+    met_threads_ = 0;
+    find(true);
 }
 
 // Exec ends the main thread's event, as its own end does: after exec, the threads that were listed are the next

@@ -24,8 +24,8 @@ public:
 
     /// Opens events for threads that have none. `surely`: not only where something shows that there are such.
     void find(bool surely);
-    /// The same; from now on threads are born while sampling goes on.
-    void start();
+    /// After all events but the main thread's were closed.
+    void find_all_anew();
     /// See EventSource::thread_begins().
     void begins(const NewThread& thread);
     /// Records told of it.
@@ -73,8 +73,8 @@ private:
     std::uint64_t next_look_ns_ = 0;  // at these
     std::uint64_t next_list_ns_ = 0;
     std::string refusal_;
-    std::size_t born_threads_ = 0;  // since start()
-    bool started_ = false, knows_all_mappings_ = true;
+    std::size_t met_threads_ = 0;  // beside the main one
+    bool knows_all_mappings_ = true;
 };
 
 }  // namespace flameprobe

@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::uint32_t inherited_bytes = 128 << 10;  // of the ring of each CPU
 
+std::uint64_t seed_of(std::uint32_t tid) { return hash_pair(tid, static_cast<std::uint32_t>(monotonic_ns())); }
+
 void* as_argument(std::uint64_t& value) { return &value; }
 
 std::uint64_t time_of_next(RingBuffer& ring) {
@@ -38,6 +40,15 @@ void control_others(const ThreadEvents& thread, unsigned long request) {
 }
 
 }  // namespace
+
+bool ThreadRings::begin_again_smaller() {
+    if (!sizes_.plan_smaller(size())) return false;
+    while (all_.size() > 1) {
+        by_tid_.erase(all_.back()->tid);
+        all_.pop_back();
+    }
+    return true;
+}
 
 Result<void> ThreadRings::open_main(ThreadEventSettings& settings, const CaptureOptions& options, std::uint32_t tid) {
     // Attributes that are not permitted go before all others are opened alike.
@@ -62,8 +73,7 @@ ThreadRings::Opened ThreadRings::add(std::uint32_t tid, bool brief, NewThreadSha
     thread->tid = tid;
     thread->stands_for = share.stands_for;
     if (settings_.rate.period_ns != 0)
-        thread->clock = ThreadClock(settings_.rate, brief, hash_pair(tid, static_cast<std::uint32_t>(monotonic_ns())),
-                                    share.reach_ns());
+        thread->clock = ThreadClock(settings_.rate, brief, seed_of(tid), share.reach_ns());
     Opened opened{Outcome::no_memory};
     for (std::size_t step = sizes_.first(size()); step < RingSizes::steps && opened.outcome == Outcome::no_memory;
          ++step) {
@@ -174,18 +184,31 @@ void ThreadRings::enable(const ThreadEvents& thread) {
 
 bool ThreadRings::enable() {
     enabled_ = true;
-    for (const auto& thread : all_) enable(*thread);
+    const bool again = std::exchange(paused_, false);
+    for (const auto& thread : all_) {
+        if (again) go_on(*thread);
+        enable(*thread);
+    }
     return !all_.empty();
 }
 
-// A brief thread's clock begins with its life: after a pause it is a settled one.
 void ThreadRings::disable() {
     enabled_ = false;
+    paused_ = true;
     for (const auto& thread : all_) {
         control_others(*thread, PERF_EVENT_IOC_DISABLE);
         ::ioctl(thread->own.event.get(), PERF_EVENT_IOC_DISABLE, 0);
-        if (thread->clock.brief()) settle(*thread);
     }
+}
+
+// After a pause a settled clock goes on where it was. A brief thread's life begins again: it may be an idle one of
+// many, which uses less than a period until the next pause.
+void ThreadRings::go_on(ThreadEvents& thread) {
+    if (!thread.clock.brief() || thread.inherited) return;
+    thread.clock = ThreadClock(settings_.rate, true, seed_of(thread.tid));
+    std::uint64_t period = thread.clock.period_ns();
+    ::ioctl(thread.own.event.get(), PERF_EVENT_IOC_RESET, 0);
+    ::ioctl(thread.own.event.get(), PERF_EVENT_IOC_PERIOD, as_argument(period));
 }
 
 // An event that has given its one sample does not count until it is enabled again.

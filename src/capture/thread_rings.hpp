@@ -68,6 +68,9 @@ public:
     Result<void> open_main(ThreadEventSettings& settings, const CaptureOptions& options, std::uint32_t tid);
     /// Opens the events of another thread; records begin at once if the rings are enabled. `brief`: see ThreadClock.
     Opened add(std::uint32_t tid, bool brief, NewThreadShare share = {});
+    /// Where the kernel had no memory for the rings of the last threads: closes those of all but the main thread, to be
+    /// opened anew with smaller ones. False: none was refused it, or they are the smallest.
+    bool begin_again_smaller();
     /// Opens events that all threads born from now on inherit, with a ring for each CPU, whatever their number: for a
     /// host that goes on without the right to open others. The threads that have events already are in these rings too.
     void open_inherited();
@@ -117,6 +120,7 @@ private:
     std::unique_ptr<ThreadEvents> open_on_cpu(const perf_event_attr& attr, int cpu) const;
     Opened map(ThreadEvents::Ring& ring, std::size_t bytes, std::size_t least);
     static void enable(const ThreadEvents& thread);
+    void go_on(ThreadEvents& thread);
     static void settle(ThreadEvents& thread);
     static std::uint64_t cpu_ns(const ThreadEvents& thread);
 
@@ -124,7 +128,7 @@ private:
     RingSizes sizes_;
     std::vector<std::unique_ptr<ThreadEvents>> all_;
     std::unordered_map<std::uint32_t, ThreadEvents*> by_tid_;
-    bool enabled_ = false, inherits_ = false, any_brief_ = false;
+    bool enabled_ = false, paused_ = false, inherits_ = false, any_brief_ = false;
     std::uint64_t sampled_once_ = 0;  // threads of one sample, in the last round
     struct Waiting {
         std::uint64_t time_ns;

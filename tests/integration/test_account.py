@@ -4,9 +4,11 @@ engine had to leave out. And samples are taken only while sampling is on."""
 import json
 import os
 import signal
+import subprocess
+import time
 import unittest
 
-from harness import (LIBRARY, MAIN_ENGINES, Case, Result, Run, clean_environment, host, profiled, run, sized, started, target,
+from harness import (LIBRARY, MAIN_ENGINES, Case, Result, Run, clean_environment, host, profiled, run, shares, sized, started, target,
                      wait_until)
 
 NOT_PERMITTED = "[kernel, not permitted]"
@@ -160,6 +162,24 @@ class WhileOn(Case):
                 self.assertEqual((ran.returncode, ran.stdout), (0, "done\n"), ran.stderr)
                 busy = [t for t in summary(ran.result())["threads"] if t["samples"] > 10]
                 self.assertGreaterEqual(len(busy), 3)
+
+    def test_idle_threads_of_a_pool(self):
+        """Each uses a tenth of a period of CPU time between two signals: together they have samples of what may
+        be sampled."""
+        for engine in MAIN_ENGINES:
+            with self.subTest(engine=engine):
+                directory = self.fresh_directory(engine)
+                env = profiled(ENGINE=engine, FREQ=99, SIGNAL="USR2", START="0", FORMAT="json,folded")
+                with started([target("lives"), "sleepers", "300", "20000", "20000"], directory, env, stdout=subprocess.DEVNULL) as process:
+                    wait_until(lambda: len(os.listdir(f"/proc/{process.pid}/task")) >= 301, 60, "all threads")
+                    for _ in range(10):
+                        process.send_signal(signal.SIGUSR2)
+                        time.sleep(0.3)
+                    self.assertEqual(process.wait(60), 0)
+                stacks = Run(0, "", "", directory, 0, process.pid).result().stacks()
+                sampled, every = shares(stacks, "early")
+                late, _ = shares(stacks, "late")
+                self.assertGreater(sampled + late, 0.25 * every)
 
     def test_dump_every(self):
         ran = run([host("ends"), "return", "2500"], self.directory, profiled(FREQ=199, DUMP_EVERY="1s", OUT="part.%n"))

@@ -251,6 +251,15 @@ class Odd(Attach):
         self.assertEqual(len(os.listdir(f"/proc/{program.pid}/task")), sized(301, 2001))
 
 
+    def test_idle_threads_of_a_pool(self):
+        """Each uses a quarter of a period of CPU time meanwhile: together they have samples of what may be sampled."""
+        program = self.start(target("lives"), "sleepers", "300", "60000", "60000")
+        wait_until(lambda: len(os.listdir(f"/proc/{program.pid}/task")) == 301, 60, "all threads")
+        stem, _ = self.attach("-d", "1s", "-F", "99", program.pid)
+        sampled, every = shares(self.stacks(stem), "life")
+        self.assertGreater(sampled, 0.25 * every)
+
+
 class BesideTheLibrary(Attach):
     """A program that has the library in it, and is looked at from outside at the same time: both pictures are of one thing."""
 
