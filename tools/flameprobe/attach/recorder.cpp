@@ -41,6 +41,10 @@ void take_all_descriptors() {
     ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/// Beside hundreds of threads that all want to run, each event would else be opened a turn of all of them after the
+/// last one. Only root may.
+void run_before_others() { ::setpriority(PRIO_PROCESS, 0, -20); }
+
 // Ctrl-C is for the whole group: it is the parent that ends us, by closing its end of a pipe.
 void leave_signals_to_parent() {
     sigset_t ours;
@@ -116,6 +120,7 @@ std::string why_not_begun(pid_t target, const Descriptor& life, const Error& err
 void record(pid_t target, const AttachSettings& settings, const Descriptor& end, const Descriptor& parent) {
     leave_signals_to_parent();
     take_all_descriptors();
+    run_before_others();
     ::prctl(PR_SET_NAME, "flameprobe");  // by this name profile_of_process() finds it
     ::prctl(PR_SET_TIMERSLACK, 1);
     const Descriptor life(static_cast<int>(::syscall(SYS_pidfd_open, target, 0)));
