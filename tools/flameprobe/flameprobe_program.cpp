@@ -1,5 +1,8 @@
 #include "flameprobe_program.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -32,6 +35,13 @@ constexpr const char* commands_usage =
     "       flameprobe doctor [PROGRAM]                          what works here, what does not, what mends it\n"
     "       flameprobe --version | --help\n"
     "See flameprobe(1), and flameprobe-render(1) for what can be done with the results.\n";
+
+/// A file that is opened later would else take the place of a closed standard descriptor. What is written there fails
+/// as before.
+void fill_standard_descriptors() {
+    for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+        if (::fcntl(descriptor, F_GETFD) < 0) ::open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
 
 [[maybe_unused]] int not_built(const std::string& command, const std::string& library) {
     return complain(1, command + " is not part of this build, which was made without " + library);
@@ -94,7 +104,10 @@ int main_command(int argc, char* argv[]) {
 
 }  // namespace
 
-int flameprobe_program(int argc, char* argv[]) try { return main_command(argc, argv); } catch (const std::bad_alloc&) {
+int flameprobe_program(int argc, char* argv[]) try {
+    fill_standard_descriptors();
+    return main_command(argc, argv);
+} catch (const std::bad_alloc&) {
     return complain(1, memory_message());
 } catch (const std::exception& exception) {
     return complain(1, exception.what());
