@@ -251,6 +251,38 @@ class Odd(Attach):
         self.assertEqual(len(os.listdir(f"/proc/{program.pid}/task")), sized(301, 2001))
 
 
+    def recorder_of(self, attached):
+        return wait_until(lambda: Path(f"/proc/{attached.pid}/task/{attached.pid}/children").read_text().split(), 30, "the recorder")[0]
+
+    def test_a_recorder_that_is_killed(self):
+        program = self.python("spin()")
+        attached = subprocess.Popen([COMMAND, "attach", "-o", self.directory / "out", "-f", "folded", str(program.pid)], text=True,
+                                    stderr=subprocess.PIPE, env=clean_environment())
+        self.addCleanup(attached.stderr.close)
+        self.assertIn("attached", attached.stderr.readline())
+        time.sleep(1)
+        os.kill(int(self.recorder_of(attached)), signal.SIGKILL)
+        self.assertEqual(attached.wait(60), 1)
+        self.assertRegex(attached.stderr.read(), rf"recording of process {program.pid} ended early: .*killed by SIGKILL")
+
+    def test_no_descriptors_for_its_children(self):
+        """They are left out, and said to be; nothing waits for them."""
+        program = self.python("import subprocess\nall = [subprocess.Popen(['sleep', '60']) for _ in range(12)]\nprint('all', flush=True)\n"
+                              "try: spin()\nfinally: [each.kill() for each in all]", stdout=subprocess.PIPE)
+        program.stdout.readline()
+        self.addCleanup(program.stdout.close)
+        for limit in range(20, 30):
+            with self.subTest(limit=limit):
+                ran = run(["prlimit", f"--nofile={limit}:{limit}", COMMAND, "attach", "--tree", "-d", "300ms", "-o",
+                           self.fresh_directory(str(limit)) / "out", "-f", "none", program.pid], self.directory, clean_environment(), timeout=60)
+                self.assertIn(ran.returncode, (0, 1), ran.stderr)
+                self.assertTrue(ran.stderr)
+
+    def test_no_standard_descriptors(self):
+        program = self.python("spin()")
+        run(["sh", "-c", f'exec "$0" attach -d 1s -o out -f folded {program.pid} <&- >&- 2>&-', COMMAND], self.directory, clean_environment())
+        self.assertGreater(len(self.stacks(self.directory / "out")), 0)
+
     def test_idle_threads_of_a_pool(self):
         """Each uses a quarter of a period of CPU time meanwhile: together they have samples of what may be sampled."""
         program = self.start(target("lives"), "sleepers", "300", "60000", "60000")

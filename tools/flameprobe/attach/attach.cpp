@@ -126,23 +126,26 @@ int attach_to(pid_t pid, const AttachRequest& request) {
         return complain(2, "--out: " + problem);
     ::unsetenv("FLAMEPROBE_ROOT");  // else its results would be those of the run that this command is part of
     static_cast<void>(family());
+    const std::string hidden = what_stays_hidden(pid);  // may wait for memory that does not come: Ctrl-C ends it here
+    bool failed = false;
     {
         const EndSignals signals;
-        Recorders recorders(pid, {options_of(request, run.out), run.start}, request.tree);
+        Recorders recorders(pid, {options_of(request, run.out), run.start, {}, signals.get()}, request.tree);
         if (const auto started = recorders.start(); !started) return complain(1, started.error().message);
         complain(0, told_begin(pid, recorders.count(), request.duration_ns));
         if (const std::string why = why_not_sampled(pid); !why.empty())
             complain(0, "CPU time has no stacks, and how long threads wait is estimated from looks at them: " + why);
-        complain(0, what_stays_hidden(pid));
+        complain(0, hidden);
         complain(0, what_stands_still(pid));
         recorders.wait(signals.get(), request.duration_ns);
         recorders.end();
         run.cpu_ns = recorders.cpu_ns();
         for (const std::string& problem : recorders.problems()) complain(0, problem);
+        failed = recorders.failed();
     }
     const RunEnd end = end_run(run);
     for (const std::string& line : end.lines) complain(0, line);
-    return end.lost ? 1 : 0;
+    return end.lost || failed ? 1 : 0;
 }
 
 }  // namespace

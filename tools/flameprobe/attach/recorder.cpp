@@ -23,6 +23,7 @@
 #include "outside/compactor.hpp"
 #include "outside/own_directory.hpp"
 #include "profile/stand_in.hpp"
+#include "refusal.hpp"
 #include "session/drawing_program.hpp"
 #include "session/log.hpp"
 #include "session/run_info.hpp"
@@ -54,18 +55,30 @@ void leave_signals_to_parent() {
     ::signal(SIGPIPE, SIG_IGN);
 }
 
+constexpr char begun_mark = '+';  // the first that the parent gets
+
 void tell(const Descriptor& parent, const std::string& text) {
     [[maybe_unused]] const ssize_t written = ::write(parent.get(), text.data(), text.size());
 }
 
 /// Closes all others but the standard ones: the pipes of other recorders, which else would not learn of their end.
-void keep_only(Descriptor& end, Descriptor& parent) {
-    constexpr int first_kept = 3, next = 5;
-    const int end_copy = ::fcntl(end.release(), F_DUPFD_CLOEXEC, next);
-    const int parent_copy = ::fcntl(parent.release(), F_DUPFD_CLOEXEC, next);
-    end = Descriptor(::dup3(end_copy, first_kept, O_CLOEXEC));
-    parent = Descriptor(::dup3(parent_copy, first_kept + 1, O_CLOEXEC));
-    close_from(next);
+void keep_only(const Descriptor& end, const Descriptor& parent) {
+    constexpr int first = 3;
+    const int low = std::min(end.get(), parent.get()), high = std::max(end.get(), parent.get());
+    close_between(first, low - 1);
+    close_between(low + 1, high - 1);
+    close_from(static_cast<unsigned>(high) + 1);
+}
+
+/// Memory or a file of the target's that does not answer (userfaultfd, FUSE) may hold the recorder where it does not
+/// learn that nobody waits for it any more.
+void end_some_time_after_parent() {
+    constexpr unsigned seconds = 60;
+    struct sigaction limit {};
+    limit.sa_handler = [](int) { ::alarm(seconds); };
+    limit.sa_flags = SA_RESTART;
+    ::sigaction(SIGUSR2, &limit, nullptr);
+    ::prctl(PR_SET_PDEATHSIG, SIGUSR2);
 }
 
 constexpr std::size_t most_file_bytes = std::size_t{256} << 20;
@@ -116,10 +129,17 @@ std::string why_not_begun(pid_t target, const Descriptor& life, const Error& err
     return ends_within(life, patience_ms) ? "process " + std::to_string(target) + " has ended" : error.message;
 }
 
-/// The recorder's whole life. `end` hangs up when it is to end; `parent` gets "+" or the reason why not.
+/// After another program was executed.
+std::string why_no_more(pid_t target, const Error& error) {
+    const std::string why = why_not_attached(target, false);
+    return "it executed another program. " + (why.empty() ? error.message : why);
+}
+
+/// The recorder's whole life. `end` hangs up when it is to end. `parent` gets the mark that it has begun, and why it
+/// has not, or did not go on.
 void record(pid_t target, const AttachSettings& settings, const Descriptor& end, const Descriptor& parent) {
     leave_signals_to_parent();
-    take_all_descriptors();
+    end_some_time_after_parent();
     run_before_others();
     ::prctl(PR_SET_NAME, "flameprobe");  // by this name profile_of_process() finds it
     ::prctl(PR_SET_TIMERSLACK, 1);
@@ -139,11 +159,13 @@ void record(pid_t target, const AttachSettings& settings, const Descriptor& end,
         const auto begun = watch.begin();
         log.hold(false);
         if (!begun && !told) return tell(parent, why_not_begun(target, life, begun.error()));
-        if (begun || !ends_within(life, 1000)) log.release();
+        if (!begun && !ends_within(life, 1000)) return tell(parent, why_no_more(target, begun.error()));
         if (!begun) return;
-        if (!std::exchange(told, true)) tell(parent, "+");
+        log.release();
+        if (!std::exchange(told, true)) tell(parent, std::string(1, begun_mark));
         const Watch::End why = watch.run(end, life);
         if (settings.directory.empty()) watch.finish();
+        if (why == Watch::End::broken) tell(parent, "what it said above");
         if (why != Watch::End::other_program) return;
     }
 }
@@ -157,6 +179,7 @@ void remove(const std::string& directory) {
 }  // namespace
 
 Result<Recorder> Recorder::start(pid_t target, const AttachSettings& settings) {
+    take_all_descriptors();
     int end[2], life[2];
     if (::pipe2(end, O_CLOEXEC) != 0) return Error{std::string("no pipe: ") + strerrordesc_np(errno)};
     Descriptor end_seen(end[0]), ours(end[1]);
@@ -168,28 +191,51 @@ Result<Recorder> Recorder::start(pid_t target, const AttachSettings& settings) {
         keep_only(end_seen, to);
         try {
             record(target, settings, end_seen, to);
-            remove(settings.directory);
         } catch (const std::exception& exception) {
-            tell(to, std::string("recording ends: ") + exception.what());
+            tell(to, exception.what());
         }
+        remove(settings.directory);
         ::_exit(0);
     }
     to.reset();
-    Recorder recorder(target, pid, std::move(ours), std::move(from));
-    std::string text;
-    char buffer[512];
-    while (text != "+") {
-        const ssize_t got = ::read(recorder.life_.get(), buffer, sizeof buffer);
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) return Error{text.empty() ? "the recorder has ended" : text};
-        text.append(buffer, static_cast<std::size_t>(got));
-    }
+    Recorder recorder(target, pid, settings, std::move(ours), std::move(from));
+    std::string told;
+    while (!told.starts_with(begun_mark))
+        if (!recorder.read_more(told)) {
+            if (recorder.interrupted_ != settings.interrupted) return Error{"interrupted before it was attached"};
+            return Error{told.empty() ? "the recorder has ended" : told};
+        }
     return recorder;
 }
 
-Recorder::~Recorder() {
+/// False when it has ended. One that is killed since nobody wants to wait is no longer waited for.
+bool Recorder::read_more(std::string& told) {
+    pollfd watched[] = {{life_.get(), POLLIN, 0}, {interrupted_, POLLIN, 0}};
+    if (::poll(watched, std::size(watched), -1) < 0) return errno == EINTR;
+    if (watched[1].revents != 0) {
+        ::kill(pid_, SIGKILL);
+        interrupted_ = -1;
+        return true;
+    }
+    char buffer[512];
+    const ssize_t got = ::read(life_.get(), buffer, sizeof buffer);
+    if (got > 0) told.append(buffer, static_cast<std::size_t>(got));
+    return got > 0 || (got < 0 && errno == EINTR);
+}
+
+std::string Recorder::wait_for_end() {
     ask_to_end();
-    if (life_) ::waitpid(pid_, nullptr, 0);
+    if (!life_) return {};
+    std::string told;
+    while (read_more(told)) {
+    }
+    life_.reset();
+    int status = 0;
+    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    }
+    remove(directory_);  // what a killed one has left
+    if (WIFSIGNALED(status)) told = std::string("the recorder was killed by SIG") + sigabbrev_np(WTERMSIG(status));
+    return told.empty() ? told : "recording of process " + std::to_string(target_) + " ended early: " + told;
 }
 
 }  // namespace flameprobe

@@ -19,6 +19,7 @@ struct AttachSettings {
     /// Not empty: the recorder gives no messages, since something else has the terminal, completes no profile, and
     /// removes this directory, which is its own, at its end.
     std::string directory = {};
+    int interrupted = -1;  // readable: what is waited for is given up; see EndSignals
 };
 
 class Recorder {
@@ -28,18 +29,29 @@ public:
     Recorder(Recorder&&) noexcept = default;
     Recorder& operator=(Recorder&&) = delete;
     /// Ends it, and waits for it.
-    ~Recorder();
+    ~Recorder() { static_cast<void>(wait_for_end()); }
     void ask_to_end() { end_.reset(); }
+    /// Asks it to end and waits for that. What kept it from recording all that was asked for; empty: nothing. Where its
+    /// target's memory or files do not answer, AttachSettings::interrupted kills it.
+    std::string wait_for_end();
 
     pid_t target() const { return target_; }
     /// Hangs up (poll(2)) when it has ended, for instance because the target has.
     const Descriptor& life() const { return life_; }
 
 private:
-    Recorder(pid_t target, pid_t pid, Descriptor end, Descriptor life)
-        : target_(target), pid_(pid), end_(std::move(end)), life_(std::move(life)) {}
+    Recorder(pid_t target, pid_t pid, const AttachSettings& settings, Descriptor end, Descriptor life)
+        : target_(target),
+          pid_(pid),
+          interrupted_(settings.interrupted),
+          directory_(settings.directory),
+          end_(std::move(end)),
+          life_(std::move(life)) {}
+    bool read_more(std::string& told);
 
     pid_t target_, pid_;
+    int interrupted_;
+    std::string directory_;
     Descriptor end_;   // closed, it ends; also when this process is killed
     Descriptor life_;  // the other end is the recorder's
 };

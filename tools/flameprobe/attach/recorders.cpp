@@ -1,6 +1,7 @@
 #include "recorders.hpp"
 
 #include <poll.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -61,7 +62,11 @@ Result<void> Recorders::start() {
 // One that cannot be recorded is told once. It may only be about to end, which nothing shows: so it is tried twice.
 void Recorders::add_children() {
     if (!tree_) return;
-    for (const pid_t pid : descendants_of(root_)) {
+    const std::vector<pid_t> descendants = descendants_of(root_);
+    std::erase_if(failures_, [&](const auto& failure) {
+        return std::find(descendants.begin(), descendants.end(), failure.first) == descendants.end();
+    });
+    for (const pid_t pid : descendants) {
         if (recorders_.contains(pid) || failures_[pid] == 2) continue;
         std::string why = why_not_attached(pid, settings_.options.off_cpu());
         if (why.empty()) {
@@ -86,11 +91,23 @@ void Recorders::look() {
     for (auto each = recorders_.begin(); each != recorders_.end(); ++at) {
         std::uint64_t& clock = clocks_[each->first];
         clock = std::max(clock, cpu_of(each->first));
-        const bool ended = lives[at].revents != 0;
-        if (ended && each->first != root_) ended_cpu_ns_ += clock;
-        each = ended ? recorders_.erase(each) : std::next(each);
+        if (lives[at].revents == 0) {
+            ++each;
+            continue;
+        }
+        if (each->first != root_) ended_cpu_ns_ += clock;
+        clocks_.erase(each->first);
+        take_end(each->second);
+        each = recorders_.erase(each);
     }
     add_children();
+}
+
+void Recorders::take_end(Recorder& recorder) {
+    std::string why = recorder.wait_for_end();
+    if (why.empty()) return;
+    problems_.push_back(std::move(why));
+    failed_ = true;
 }
 
 // The clocks of those that were seen may be read up to one look before their end.
@@ -106,6 +123,7 @@ void Recorders::tell_unseen() {
 void Recorders::end() {
     if (tree_) tell_unseen();
     for (auto& [pid, recorder] : recorders_) recorder.ask_to_end();
+    for (auto& [pid, recorder] : recorders_) take_end(recorder);
     recorders_.clear();
 }
 
@@ -117,7 +135,11 @@ void Recorders::wait(int descriptor, std::uint64_t duration_ns) {
         if (duration_ns != 0 && now >= end_ns) break;
         const std::uint64_t left_ms = duration_ns == 0 ? look_every_ms : (end_ns - now) / ns_per_ms + 1;
         pollfd watched{descriptor, POLLIN, 0};
-        if (::poll(&watched, 1, static_cast<int>(std::min(left_ms, look_every_ms))) > 0) break;
+        if (::poll(&watched, 1, static_cast<int>(std::min(left_ms, look_every_ms))) > 0) {
+            signalfd_siginfo taken{};  // the next one gives up what does not end
+            [[maybe_unused]] const ssize_t got = ::read(descriptor, &taken, sizeof taken);
+            break;
+        }
         look();
     }
 }

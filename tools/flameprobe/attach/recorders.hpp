@@ -28,12 +28,15 @@ public:
     std::size_t count() const { return recorders_.size(); }
     /// Why children are not recorded, one line each; of those that ended before they were seen, their time.
     const std::vector<std::string>& problems() const { return problems_; }
+    /// Whether one of them is that a recording ended before it was to.
+    bool failed() const { return failed_; }
     /// CPU time that the first process used while it was recorded.
     std::uint64_t cpu_ns() const { return last_cpu_ns_ - first_cpu_ns_; }
 
 private:
     void add_children();
     void look();
+    void take_end(Recorder& recorder);
     void tell_unseen();
 
     const pid_t root_;
@@ -45,6 +48,7 @@ private:
     std::uint64_t first_waited_ns_ = 0, last_waited_ns_ = 0;  // of all children that the first process waited for
     std::map<pid_t, int> failures_;
     std::vector<std::string> problems_;
+    bool failed_ = false;
     std::uint64_t first_cpu_ns_ = 0, last_cpu_ns_ = 0;
 };
 

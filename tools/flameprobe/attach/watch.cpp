@@ -34,7 +34,7 @@ Watch::End Watch::run(const Descriptor& end, const Descriptor& life) {
     std::uint64_t next_engine_look_ns = 0;
     for (;;) {
         sampling_.poll();
-        if (!sampling_.on()) return End::asked;  // it has said why
+        if (!sampling_.on()) return End::broken;  // it has said why
         pollfd watched[] = {{end.get(), POLLIN, 0}, {life.get(), POLLIN, 0}};
         const std::uint64_t pause = sampling_.pause_ns();
         const timespec time{static_cast<time_t>(pause / ns_per_second), static_cast<long>(pause % ns_per_second)};

@@ -17,7 +17,7 @@ public:
     Watch(const AttachSettings& settings, Log& log, const std::string& program);
 
     Result<void> begin();
-    enum class End { asked, target_ended, other_program };
+    enum class End { asked, target_ended, other_program, broken };
     /// Samples until `end` hangs up, or the process's `life` (a pidfd) is over.
     End run(const Descriptor& end, const Descriptor& life);
     /// Completes the profile. It stays in the run's folder.
