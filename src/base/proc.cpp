@@ -20,13 +20,6 @@ namespace flameprobe {
 
 namespace {
 
-bool proc_is_of_this_namespace() {
-    char text[16];
-    const ssize_t length = ::readlink("/proc/self", text, sizeof text);
-    return length > 0 &&
-           std::string_view(text, static_cast<std::size_t>(length)) == std::to_string(::syscall(SYS_getpid));
-}
-
 std::string task_file(std::uint32_t tid, const char* name) {
     return host_proc_directory() + "/task/" + std::to_string(tid) + "/" + name;
 }
@@ -38,6 +31,13 @@ std::string device_and_inode(const std::string& path) {
 }
 
 }  // namespace
+
+bool proc_is_of_this_namespace() {
+    char text[16];
+    const ssize_t length = ::readlink("/proc/self", text, sizeof text);
+    return length > 0 &&
+           std::string_view(text, static_cast<std::size_t>(length)) == std::to_string(::syscall(SYS_getpid));
+}
 
 std::optional<std::string> read_small_file(const char* path) {
     const Descriptor file(::open(path, O_RDONLY | O_CLOEXEC));

@@ -11,6 +11,8 @@
 
 namespace flameprobe {
 
+/// Whether the numbers in /proc are those of this pid namespace; false where it is not mounted.
+bool proc_is_of_this_namespace();
 /// A whole small file; nothing if it cannot be read.
 std::optional<std::string> read_small_file(const char* path);
 /// The tids of the host, sorted. Empty where /proc is not mounted, or is that of another pid namespace, whose numbers

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import unittest
 from pathlib import Path
 
@@ -68,6 +69,40 @@ class Stat(Case):
         self.assertAlmostEqual(figures["task_clock_ms"], 400, delta=100)
         self.assertAlmostEqual(figures["user_seconds"] + figures["system_seconds"], 0.4, delta=0.1)
         self.assertGreater(figures["voluntary_switches"], 50)  # of about 200, less where a CPU is waited for
+
+    def test_the_end_is_seen_without_a_pidfd(self):
+        """Where others outlive the main thread, theirs is the process's end."""
+        go = self.directory / "go"
+        outlived = (f"def wait():\n    while not os.path.exists('{go}'): time.sleep(0.05)\n"
+                    "threading.Thread(target=wait).start()\nctypes.CDLL(None).syscall({'x86_64': 60, 'aarch64': 93}[os.uname().machine], 0)")
+        for name, end in (("one thread", "pass"), ("main thread outlived", outlived)):
+            with self.subTest(program=name):
+                code = f"import ctypes, os, sys, threading, time\nprint(flush=True)\nsys.stdin.readline()\n{end}"
+                ending = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+                self.addCleanup(lambda ending=ending: (ending.kill(), ending.communicate()))
+                ending.stdout.readline()
+                stat = subprocess.Popen([target("inject"), "pidfd_open", "1+", "ENOSYS", "--", COMMAND, "stat", "-d", "100s", "-p",
+                                         str(ending.pid)], stderr=subprocess.PIPE, text=True)
+                self.addCleanup(lambda stat=stat: stat.poll() is None and (stat.kill(), stat.communicate()))
+                time.sleep(1)  # for its first look
+                ending.stdin.write(b"\n")
+                ending.stdin.flush()
+                if end == outlived:
+                    time.sleep(1)
+                    self.assertIsNone(stat.poll())
+                    go.touch()
+                told = stat.communicate(timeout=50)[1]
+                self.assertEqual(stat.returncode, 0, told)
+                self.assertIn("it has ended", told)
+
+    def test_a_thread_is_no_process(self):
+        with subprocess.Popen([sys.executable, "-c", "import threading, sys\nthreading.Thread(target=sys.stdin.readline).start()\n"
+                               "print(flush=True)"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
+            program.stdout.readline()
+            thread = max(map(int, os.listdir(f"/proc/{program.pid}/task")))
+            done = run([COMMAND, "stat", "-p", thread, "-d", "100ms"], self.directory, clean_environment())
+            self.assertEqual((done.returncode, done.stderr),
+                             (1, f"flameprobe: process {thread} is a thread of process {program.pid}: flameprobe stat -p {program.pid}\n"))
 
     def test_wrong_use_of_a_process(self):
         for arguments, status, words in ((["-p", "x"], 2, "no process number"), (["-p", "4194304"], 1, "there is no process"),

@@ -86,6 +86,7 @@ constexpr struct {
                    {"futex", SYS_futex},
                    {"getdents64", SYS_getdents64},
                    {"readlink", SYS_readlink},
+                   {"pidfd_open", SYS_pidfd_open},
                    {"memfd_create", SYS_memfd_create},
                    {"process_vm_readv", SYS_process_vm_readv}};
 

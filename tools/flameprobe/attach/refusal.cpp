@@ -99,21 +99,35 @@ std::string why_not_sampled(pid_t pid) {
     return number_of_process(pid) + " cannot be sampled: " + event.error().message;
 }
 
-std::string why_not_attached(pid_t pid, bool waits) {
-    const std::string process = "/proc/" + std::to_string(pid);
-    const std::string number = number_of_process(pid);
-    const auto stat = read_small_file((process + "/stat").c_str());
-    const auto user = user_of(process);
-    if (!stat || !user) {
-        if (::access("/proc/self", F_OK) != 0) return "/proc is not mounted: attaching needs it";
+std::string why_no_processes() {
+    if (proc_is_of_this_namespace()) return {};
+    return ::access("/proc/version", F_OK) != 0
+               ? "/proc is not mounted: looking at processes needs it"
+               : "/proc is another pid namespace's, where processes have other numbers: mount -t proc proc /proc";
+}
+
+std::string why_not_seen(pid_t pid, const std::string& command) {
+    if (std::string why = why_no_processes(); !why.empty()) return why;
+    const std::string process = "/proc/" + std::to_string(pid), number = number_of_process(pid);
+    const auto group = number_of(process, "Tgid");
+    if (!group) {
         const bool exists = ::kill(pid, 0) == 0 || errno == EPERM;
         return exists ? number + " is hidden (/proc is mounted with hidepid): attach as its user, or as root"
                       : "there is no " + number;
     }
+    if (*group == pid) return {};
+    return number + " is a thread of process " + std::to_string(*group) + ": flameprobe " + command + " " +
+           std::to_string(*group);
+}
+
+std::string why_not_attached(pid_t pid, bool waits) {
+    if (std::string why = why_not_seen(pid, "attach"); !why.empty()) return why;
+    const std::string process = "/proc/" + std::to_string(pid);
+    const std::string number = number_of_process(pid);
+    const auto stat = read_small_file((process + "/stat").c_str());
+    const auto user = user_of(process);
+    if (!stat || !user) return "there is no " + number;  // any more
     if (pid == ::getpid()) return number + " is flameprobe itself";
-    if (const auto group = number_of(process, "Tgid"); group && *group != pid)
-        return number + " is a thread of process " + std::to_string(*group) + ": flameprobe attach " +
-               std::to_string(*group);
     if (is_kernel_thread(*stat))
         return number + " is a thread of the kernel, which has no program: perf record -a shows what it does";
     const std::string_view state = stat_field(*stat, 3);

@@ -7,6 +7,12 @@
 
 namespace flameprobe {
 
+/// Why no process can be looked at, in one sentence; empty if /proc lists those of this pid namespace.
+std::string why_no_processes();
+/// Why the number is none of a process that this user sees, in one sentence; empty if it is one. `command`: of
+/// flameprobe, as it is given a process, which is named for a thread's.
+std::string why_not_seen(pid_t pid, const std::string& command);
+
 /// Why this user cannot attach to the process, in one sentence with what mends it and what is left; empty if nothing
 /// stands in the way. `waits`: it is wanted where its threads wait, which can be seen without perf.
 std::string why_not_attached(pid_t pid, bool waits);

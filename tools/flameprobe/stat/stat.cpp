@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 
+#include "../attach/refusal.hpp"
 #include "../child.hpp"
 #include "../commands.hpp"
 #include "../duration.hpp"
@@ -101,6 +102,13 @@ bool write_out(const StatRequest& request, const std::string& text) {
     return static_cast<bool>(written);
 }
 
+/// Without a pidfd: its main thread may have ended before others.
+bool has_ended_by_proc(pid_t pid) {
+    const std::string stat = counting::text_of("/proc/" + std::to_string(pid) + "/stat");
+    const std::string_view state = stat_field(stat, 3);
+    return state.empty() || ((state == "Z" || state == "X") && stat_number(stat, 20) <= 1);
+}
+
 /// Until the time is over, a signal says so, or the process ends; true then.
 bool watch(const StatRequest& request, pid_t pid, const std::function<void()>& look) {
     const EndSignals signals;
@@ -116,11 +124,12 @@ bool watch(const StatRequest& request, pid_t pid, const std::function<void()>& l
         ::ppoll(ends, std::size(ends), &time, nullptr);
         look();
         if (ends[0].revents != 0) return false;
-        if (ends[1].revents != 0) return true;
+        if (life ? ends[1].revents != 0 : has_ended_by_proc(pid)) return true;
     }
 }
 
 int stat_of_running(const StatRequest& request, pid_t pid) {
+    if (const std::string why = why_not_seen(pid, "stat -p"); !why.empty()) return complain(1, why);
     watch_process(pid);  // so that its threads are those that are listed
     const auto threads = list_threads();
     if (threads.empty()) return complain(1, "there is no process " + std::to_string(pid));
