@@ -727,6 +727,18 @@ class Refused(Attach):
         self.assertEqual(ran.returncode, 1, ran.stderr)
         self.assertIn("is hidden (/proc is mounted with hidepid)", ran.stderr)
 
+    def test_another_namespaces_proc(self):
+        """Its numbers mean other processes."""
+        program = self.python("spin()")
+        for command, code in ((["attach", program.pid], 1), (["top"], 1), (["top", "--once", program.pid], 1), (["stat", "-p", program.pid], 1)):
+            with self.subTest(command=command[0]):
+                ran = run(["unshare", "-p", "-f", COMMAND, *command], self.directory, clean_environment(), timeout=60)
+                if "unshare" in ran.stderr:
+                    self.skipTest(f"no namespaces can be made here: {ran.stderr}")
+                self.assertEqual((ran.returncode, ran.stdout, ran.stderr),
+                                 (code, "", "flameprobe: /proc is another pid namespace's, where processes have other numbers: "
+                                            "mount -t proc proc /proc\n"))
+
     def test_the_kernels_threads(self):
         found = [p for p in os.listdir("/proc") if p.isdigit() and self.is_kernel_thread(p)]
         if not found:

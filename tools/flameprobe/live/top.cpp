@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 
+#include "../attach/refusal.hpp"
 #include "../attach/short_recording.hpp"
 #include "../commands.hpp"
 #include "base/clock.hpp"
@@ -188,6 +189,7 @@ int top_command(int argc, char* argv[]) {
     if (!first) return complain_of_usage("top", first.error().message);
     if (request.help) return std::fputs(top_usage, stdout) < 0 ? 1 : 0;
     if (*first == argc) {
+        if (const std::string why = why_no_processes(); !why.empty()) return complain(1, why);
         print_text(stdout, busy_processes());
         return std::fflush(stdout) == 0 ? 0 : complain(1, "standard output cannot be written");
     }
