@@ -611,6 +611,20 @@ class Look(Attach):
         self.assertNotIn("PyEval", out)
         self.assert_nothing_left()
 
+    def test_descriptors_that_threads_share_are_not_read_of_each(self):
+        """It is looked for whether the process is profiled, and nothing else: there is no place for a recording."""
+        program = self.python("files = [open('/dev/null', 'r+') for _ in range(100)]\n"
+                              "for _ in range(50): threading.Thread(target=time.sleep, args=[1000], daemon=True).start()\n"
+                              "print(flush=True)\ntime.sleep(1000)", stdout=subprocess.PIPE)
+        self.addCleanup(program.stdout.close)
+        program.stdout.readline()
+        report = self.directory / "report"
+        ran = run([target("inject"), "readlink", "1000000", "EPERM", "--report", report, "--", COMMAND, "top", "--once", program.pid],
+                  self.directory, {**self.env, "TMPDIR": "/nonexistent"})
+        self.assertEqual(ran.returncode, 1, ran.stderr)
+        self.assertIn("no temporary directory", ran.stderr)
+        self.assertLess(int(report.read_text().split()[0]), 1000)
+
     def test_live_serves_a_page(self):
         program = self.start(target("shares"), "leaves", "100000000")
         for ends in (signal.SIGINT, signal.SIGKILL):

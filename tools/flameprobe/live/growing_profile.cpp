@@ -45,14 +45,16 @@ bool GrowingProfile::is_replaced() const {
 
 std::chrono::milliseconds GrowingProfile::pause() const {
     using namespace std::chrono;
-    return std::clamp(duration_cast<milliseconds>(took_ * 9), milliseconds(1000), milliseconds(60'000));
+    return std::clamp(duration_cast<milliseconds>((looked_ + took_) * 9), milliseconds(1000), milliseconds(60'000));
 }
 
 Result<void> GrowingProfile::find() { return profile_ && !is_replaced() ? Result<void>() : look(); }
 
 // It takes milliseconds where there are many processes.
 Result<void> GrowingProfile::look() {
+    const auto begin = std::chrono::steady_clock::now();
     auto found = profile_of_process(pid_);
+    looked_ = std::chrono::steady_clock::now() - begin;
     if (!found) return profile_ ? Result<void>() : found.error();
     if (profile_ && is_same(*found, *profile_)) return {};
     profile_.emplace(std::move(*found));

@@ -31,7 +31,7 @@ public:
     bool running() const;
     pid_t pid() const { return pid_; }
     bool found() const { return profile_.has_value(); }
-    /// How long to wait between reads, so that reading takes a tenth of one CPU at most: a second or more.
+    /// How long to wait between looks and reads, so that they take a tenth of one CPU at most: a second or more.
     std::chrono::milliseconds pause() const;
 
 private:
@@ -43,9 +43,9 @@ private:
     pid_t pid_;
     std::optional<OpenProfile> profile_;
     std::uint64_t size_ = 0;
-    std::uint64_t start_unix_ns_ = 0;  // 0: not known yet
-    std::uint64_t ended_ns_ = 0;       // after the start; 0: not known to have ended
-    std::chrono::nanoseconds took_{};
+    std::uint64_t start_unix_ns_ = 0;             // 0: not known yet
+    std::uint64_t ended_ns_ = 0;                  // after the start; 0: not known to have ended
+    std::chrono::nanoseconds looked_{}, took_{};  // the last look for the file, and the last reading of it
     SymbolCache names_;
 };
 

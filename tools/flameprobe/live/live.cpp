@@ -60,8 +60,12 @@ struct LivePage::State {
 const LivePage::State::Shown& LivePage::State::read(const std::string& event) {
     Shown& shown = by_event[event];
     const auto now = std::chrono::steady_clock::now();
+    if (now < shown.next) return shown;
     const bool changed = growing.has_grown(shown.size) || growing.running() != shown.problem.empty();
-    if (now < shown.next || (!shown.data.empty() && !changed)) return shown;
+    if (!shown.data.empty() && !changed) {
+        shown.next = now + growing.pause();
+        return shown;
+    }
     auto profile = growing.read(std::nullopt, true, event);
     const bool running = growing.running();
     if (profile) {

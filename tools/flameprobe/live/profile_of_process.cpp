@@ -69,20 +69,22 @@ std::optional<OpenProfile> profile_in(const fs::path& task, pid_t pid, const Bel
     return std::nullopt;
 }
 
-std::optional<OpenProfile> profile_among(const fs::path& process, pid_t pid, const Believed& believed) {
+/// Whether a task is a collector, by its name: a thread of the host, or a task beside it (src/session/task.hpp).
+bool is_collector(const fs::path& task) {
+    std::string name;
+    std::ifstream(task / "comm") >> name;
+    return name == "flameprobe";
+}
+
+/// Of a collector that is a thread: it may have descriptors of its own. The others' are not read, as there may be
+/// thousands of threads, with thousands of descriptors that they share.
+std::optional<OpenProfile> profile_of_threads(const fs::path& process, pid_t pid, const Believed& believed) {
     std::error_code error;
     for (fs::directory_iterator task(process / "task", error), end; !error && task != end; task.increment(error)) {
+        if (!is_collector(task->path())) continue;
         if (auto found = profile_in(task->path(), pid, believed)) return found;
     }
     return std::nullopt;
-}
-
-/// Whether a process is a collector: with the ring engine it is a task beside the host (src/session/task.hpp), with
-/// this name.
-bool is_collector(const fs::path& process) {
-    std::string name;
-    std::ifstream(process / "comm") >> name;
-    return name == "flameprobe";
 }
 
 }  // namespace
@@ -95,14 +97,14 @@ Result<OpenProfile> profile_of_process(pid_t pid) {
     const auto user = effective_user_of(process.string());
     if (!is_running(pid) || !user) return Error{"there is no process " + number};
     const Believed believed{*user};
-    if (auto found = profile_among(process, pid, believed)) return std::move(*found);
+    if (auto found = profile_of_threads(process, pid, believed)) return std::move(*found);
     std::error_code error;
     for (fs::directory_iterator entry("/proc", error), end; !error && entry != end; entry.increment(error)) {
         const std::string name = entry->path().filename();
         if (name.find_first_not_of("0123456789") != name.npos || !is_collector(entry->path())) continue;
         const auto its_user = effective_user_of(entry->path().string());
         if (!its_user || !believed.contains(*its_user)) continue;
-        if (auto found = profile_among(entry->path(), pid, believed)) return std::move(*found);
+        if (auto found = profile_in(entry->path(), pid, believed)) return std::move(*found);
     }
     return Error{"process " + number + " is not being profiled, or not by this user: start it with 'flameprobe run'" +
                  (geteuid() != 0 ? ", or ask as its user" : "")};
