@@ -8,6 +8,7 @@
 
 #include <system_error>
 
+#include "base/host_process.hpp"
 #include "base/proc.hpp"
 
 namespace flameprobe {
@@ -114,9 +115,28 @@ int OutputDirectory::rename(const std::string& from, const std::string& to) cons
 
 void OutputDirectory::remove(const std::string& name) const { ::unlinkat(directory_.get(), name.c_str(), 0); }
 
+int OutputDirectory::failure_to_write() const {
+    const std::string trial = ".flameprobe." + std::to_string(::getpid()) + ".tmp";
+    const Descriptor file = create(trial, 0600);
+    if (!file) return errno;
+    const int error = ::write(file.get(), "\n", 1) == 1 ? 0 : errno;
+    remove(trial);
+    return error;
+}
+
 bool OutputDirectory::is_private() const {
     struct stat found {};
     return ::fstat(directory_.get(), &found) == 0 && (found.st_mode & others_write) == 0;
+}
+
+// What looks at a process from outside is a command; the library in a program is told by variables.
+std::string remedy_for_failure(int error) {
+    if (error == EMFILE || error == ENFILE) return "; raise the limit of open files (ulimit -n)";
+    if (error == ENAMETOOLONG) return "; choose a shorter name";
+    const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
+    return std::string(full ? "; make room, or " : "; ") +
+           (is_watched_from_outside() ? "choose with -o" : "set FLAMEPROBE_OUT to") +
+           (full ? " another place" : " a path in a directory that can be written");
 }
 
 std::string last_name(std::string_view path) { return std::string(path.substr(path.rfind('/') + 1)); }

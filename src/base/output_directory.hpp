@@ -41,6 +41,8 @@ public:
 
     /// For openat(2) and the like; opened with O_PATH.
     int descriptor() const { return directory_.get(); }
+    /// An errno; 0: a file can be made and written.
+    int failure_to_write() const;
 
 protected:
     explicit OutputDirectory(Descriptor directory) : directory_(std::move(directory)) {}
@@ -57,6 +59,9 @@ bool is_trusted_owner(uid_t owner);
 bool same_file(const struct stat& one, const struct stat& other);
 /// What to do where obstacle() names something.
 inline constexpr const char* remedy_for_obstacle = "; remove it, or choose another place";
+
+/// The same where a file or folder cannot be made, by errno.
+std::string remedy_for_failure(int error);
 
 /// OutputDirectory::open_for_append() for a path, which may also be /dev/null, /dev/tty, /dev/stdout or /dev/stderr.
 Result<Descriptor> open_for_append(const std::string& path);

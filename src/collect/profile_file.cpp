@@ -40,10 +40,7 @@ Result<OutputDirectory> ProfileFile::directory() {
 Result<void> ProfileFile::create() {
     if (created_) return {};
     const auto failure = [&](const std::string& path, const std::string& why) {
-        const bool no_descriptor = errno == EMFILE || errno == ENFILE;
-        return Error{path + " cannot be created: " + why +
-                     (no_descriptor ? "; raise the limit of open files (ulimit -n)"
-                                    : "; set FLAMEPROBE_OUT to a path in a directory that can be written")};
+        return Error{path + " cannot be created: " + why + remedy_for_failure(errno)};
     };
     const auto directory = this->directory();
     if (!directory && place_) return directory.error();

@@ -21,9 +21,12 @@ enum class LogMode : std::uint8_t { automatic, quiet, standard_error, file };
 /// The ring engine takes at most 60 KiB of it (capture/event_source.hpp).
 inline constexpr std::uint32_t most_stack_bytes = 1 << 20;
 
+/// A template without its directory (session/output_path.hpp).
+inline constexpr const char* default_out = "flameprobe.%e.%p";
+
 struct Options {
     std::uint64_t frequency = 99;  // 1 to 20000 a second
-    std::string out = "flameprobe.%e.%p";
+    std::string out = default_out;
     std::vector<Format> formats = {Format::folded, Format::svg};
     EngineChoice engine = EngineChoice::automatic;
     UnwindChoice unwind = UnwindChoice::automatic;

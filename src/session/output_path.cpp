@@ -8,13 +8,20 @@ namespace flameprobe {
 namespace {
 
 /// A program's name may hold anything but a slash; in names of files that people list, nothing that a terminal acts on.
-std::string without_controls(std::string name) {
+/// Nor may it be so long that there is no room for what follows it: 255 bytes are a file's name.
+std::string in_file_name(std::string name) {
+    constexpr std::size_t most_bytes = 128;
+    std::size_t end = std::min(name.size(), most_bytes);
+    while (end < name.size() && end > 0 && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80) --end;
+    name.resize(end);
     std::replace_if(
         name.begin(), name.end(), [](unsigned char byte) { return byte < 0x20 || byte == 0x7f; }, '_');
     return name;
 }
 
 }  // namespace
+
+std::string whole_template(std::string_view out) { return std::string(out) + (out.ends_with('/') ? default_out : ""); }
 
 std::string expand_path(std::string_view pattern, const PathFacts& facts, bool number) {
     std::string path;
@@ -26,7 +33,7 @@ std::string expand_path(std::string_view pattern, const PathFacts& facts, bool n
         }
         switch (pattern[++at]) {
             case 'e':
-                path += without_controls(facts.executable);
+                path += in_file_name(facts.executable);
                 break;
             case 'p':
                 path += std::to_string(facts.pid);

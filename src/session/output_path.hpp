@@ -19,6 +19,9 @@ struct PathFacts {
     std::string directory;         // relative paths start here
 };
 
+/// A template that only names a directory, "results/", is of the default name in it.
+std::string whole_template(std::string_view out);
+
 /// The path of the results without their ending, absolute. With `number`, a template without %n gets ".N" appended for
 /// numbered dumps.
 std::string expand_path(std::string_view pattern, const PathFacts& facts, bool number = true);

@@ -24,11 +24,9 @@ std::string numbered(const std::string& stem, unsigned number) {
     return number == 1 ? stem : stem + "." + std::to_string(number);
 }
 
-Error cannot_make(const std::string& folder, const std::string& why) {
-    const bool no_descriptor = errno == EMFILE || errno == ENFILE;
-    return Error{folder + " cannot be created: " + why +
-                 (no_descriptor ? "; raise the limit of open files (ulimit -n)"
-                                : "; set FLAMEPROBE_OUT to a path in a directory that can be written")};
+Error cannot_make(const std::string& folder, int error, const std::string& why = {}) {
+    return Error{folder + " cannot be created: " + (why.empty() ? strerrordesc_np(error) : why) +
+                 remedy_for_failure(error)};
 }
 
 }  // namespace
@@ -88,21 +86,21 @@ bool RunFolder::write_owner(const OutputDirectory& folder) const {
 Result<bool> RunFolder::make_at(const std::string& stem) const {
     const std::string folder = stem + ".run", unready = folder + ".new." + std::to_string(::getpid());
     if (const auto directory = OutputDirectory::of(folder); !directory)
-        return cannot_make(folder, directory.error().message);
-    if (::mkdir(unready.c_str(), 0755) != 0 && errno != EEXIST) return cannot_make(folder, strerrordesc_np(errno));
+        return cannot_make(folder, errno, directory.error().message);
+    if (::mkdir(unready.c_str(), 0755) != 0 && errno != EEXIST) return cannot_make(folder, errno);
     const auto inside = OutputDirectory::of(unready + "/");
     if (!inside || !write_owner(*inside)) {
         const int why = errno;
         ::unlink((unready + "/" + run_owner).c_str());
         ::rmdir(unready.c_str());
-        return cannot_make(folder, strerrordesc_np(why));
+        return cannot_make(folder, why);
     }
     if (::renameat2(AT_FDCWD, unready.c_str(), AT_FDCWD, folder.c_str(), RENAME_NOREPLACE) == 0) return true;
     const int why = errno;
     inside->remove(run_owner);
     ::rmdir(unready.c_str());
     if (why == EEXIST || why == ENOTEMPTY) return false;
-    return cannot_make(folder, strerrordesc_np(why));
+    return cannot_make(folder, why);
 }
 
 Result<void> RunFolder::make(const OlderResults& older) {
@@ -122,7 +120,7 @@ Result<void> RunFolder::make(const OlderResults& older) {
         if (!avoided_.empty()) avoided_ += ": the results are " + stem_ + ".*";
         return {};
     }
-    return cannot_make(wanted_ + ".run", "all names are taken");
+    return cannot_make(wanted_ + ".run", EEXIST, "all names are taken");
 }
 
 // The files before the folder: from then on what lies there under a name is the new user's choice.

@@ -8,6 +8,7 @@
 #include "base/number.hpp"
 #include "base/path_list.hpp"
 #include "capture/event_source.hpp"
+#include "session/output_path.hpp"
 #include "session/run_info.hpp"
 
 namespace flameprobe {
@@ -55,7 +56,7 @@ bool set_out(Text text, Options& options) {
         if (at + 1 == text.size() || std::string_view("eptn%").find(text[at + 1]) == std::string_view::npos)
             return false;
     }
-    options.out = text;
+    options.out = whole_template(text);
     return true;
 }
 

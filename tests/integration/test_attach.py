@@ -195,6 +195,56 @@ class Odd(Attach):
         self.assertEqual(ran.returncode, 1, ran.stderr)
         self.assertIn("cannot write the profile: File too large", ran.stderr)
 
+    def test_names_that_are_too_long(self):
+        copy = self.directory / ("n" * 240)
+        shutil.copy(target("shares"), copy)
+        program, directory = self.start(copy, "leaves", "100000000"), self.fresh_directory("names")
+        ran = run([COMMAND, "attach", "-d", "500ms", "-f", "folded", program.pid], directory, clean_environment())
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertTrue((directory / f"flameprobe.{'n' * 128}.{program.pid}.folded").exists(), ran.stderr)
+        ran = run([COMMAND, "attach", "-d", "500ms", "-o", "n" * 250, program.pid], directory, clean_environment())
+        self.assertEqual(ran.returncode, 2, ran.stderr)
+        self.assertIn("File name too long; choose a shorter name", ran.stderr)
+
+    def full_disk(self, name):
+        if os.geteuid() != 0:
+            self.skipTest("needs root, to mount")
+        full = self.fresh_directory(name)
+        return full, ["unshare", "-m", "sh", "-c", 'mount -t tmpfs -o size=4k none "$0" && printf x > "$0/x" && exec "$@"', full]
+
+    def test_a_full_disk(self):
+        program = self.python("spin()")
+        full, on_full = self.full_disk("full")
+        ran = run([*on_full, COMMAND, "attach", "-d", "1s", "-o", full / "out", program.pid], self.directory, clean_environment())
+        self.assertEqual(ran.returncode, 2, ran.stderr)
+        self.assertRegex(ran.stderr, r"^flameprobe: --out: .*No space left on device\n$")
+        ran = run([*on_full, COMMAND, "top", "--once", program.pid], self.directory, clean_environment(TMPDIR=full))
+        self.assertEqual(ran.returncode, 1, ran.stderr)
+        self.assertRegex(ran.stderr, r"no temporary files can be made: No space left on device; TMPDIR=")
+
+    def test_a_directory_for_the_results(self):
+        program, directory = self.start(target("shares"), "leaves", "100000000"), self.fresh_directory("results")
+        ran = run([COMMAND, "attach", "-d", "500ms", "-f", "folded", "-o", f"{directory}/", program.pid], self.directory, clean_environment())
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertTrue((directory / f"flameprobe.shares.{program.pid}.folded").exists(), ran.stderr)
+
+    def test_allocations_are_not_seen_from_outside(self):
+        program = self.python("spin()")
+        ran = run([COMMAND, "attach", "-d", "500ms", "-e", "alloc", program.pid], self.directory, clean_environment())
+        self.assertEqual(ran.returncode, 2, ran.stderr)
+        self.assertIn("flameprobe run -e alloc COMMAND", ran.stderr)
+
+    def test_programs_that_are_too_brief(self):
+        """Each ends before it is sampled; CPU time is used all the time."""
+        self.need("perl")
+        program = self.start("env", "AGAIN=exec($^X, '-e', $ENV{AGAIN})", "perl", "-e", "exec($^X, '-e', $ENV{AGAIN})")
+        ran = run([COMMAND, "top", "--once", program.pid], self.directory, clean_environment())
+        self.assertEqual(ran.returncode, 1, ran.stderr)
+        self.assertIn("executes programs one after another (execve), each too briefly to be sampled", ran.stderr)
+        ran = run([COMMAND, "attach", "-d", "1s", "-o", self.directory / "brief", program.pid], self.directory, clean_environment())
+        if ran.returncode != 0:  # else one was met by chance
+            self.assertIn("executes programs one after another (execve), each too briefly to be sampled", ran.stderr)
+
     def test_no_room_for_the_page(self):
         """The other results are written, and are not all that was asked for."""
         program = self.start(target("shares"), "leaves", "100000000")

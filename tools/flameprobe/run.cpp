@@ -24,6 +24,7 @@
 #include "program.hpp"
 #include "run_check.hpp"
 #include "run_pictures.hpp"
+#include "session/output_path.hpp"
 #include "session/run_info.hpp"
 #include "session/settings.hpp"
 #include "settings_usage.hpp"
@@ -59,7 +60,7 @@ std::string usage() {
 
 struct RunRequest {
     Child::Environment environment;
-    std::string out = "flameprobe.%e.%p";
+    std::string out = default_out;
     std::string formats{command_formats};
     std::string library;
     std::string spool;  // where windows are left, instead of results
@@ -79,7 +80,7 @@ std::string variable_or(const char* name, const char* otherwise) {
 
 Problem take_setting(RunRequest& request, const Setting& setting, const std::string& value) {
     const std::string variable(setting.variable);
-    if (variable == "FLAMEPROBE_OUT") request.out = value;
+    if (variable == "FLAMEPROBE_OUT") request.out = whole_template(value);
     if (variable == "FLAMEPROBE_FORMAT") request.formats = value;
     if (variable == "FLAMEPROBE_PUSH") request.spool = value;
     request.environment.emplace_back(variable, value);
@@ -115,7 +116,7 @@ std::vector<CommandOption<RunRequest>> known_options() {
 
 Result<RunRequest> parse_run(int argc, char* argv[]) {
     RunRequest request;
-    request.out = variable_or("FLAMEPROBE_OUT", request.out.c_str());
+    request.out = whole_template(variable_or("FLAMEPROBE_OUT", request.out.c_str()));
     request.formats = variable_or("FLAMEPROBE_FORMAT", request.formats.c_str());
     request.spool = variable_or("FLAMEPROBE_PUSH", "");
     const auto options = known_options();

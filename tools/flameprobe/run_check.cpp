@@ -55,9 +55,12 @@ std::string place_problem(const std::string& out, const std::string& command, co
     const std::string stem = expanded_out(out, command, ::getpid(), ::time(nullptr));
     const auto directory = OutputDirectory::of(stem);
     if (!directory) return stem + ": " + directory.error().message;
-    const std::string trial = ".flameprobe." + std::to_string(::getpid()) + ".tmp";
-    if (!directory->create(trial, 0600)) return stem + ": no file can be made there: " + strerrordesc_np(errno);
-    directory->remove(trial);
+    // The longest name that a run begins with.
+    struct stat found {};
+    if (!directory->status(last_name(stem) + ".run.new." + std::to_string(::getpid()), found) && errno == ENAMETOOLONG)
+        return stem + ": " + strerrordesc_np(errno) + remedy_for_failure(errno);
+    if (const int error = directory->failure_to_write(); error != 0)
+        return stem + ": no file can be made there: " + strerrordesc_np(error);
     if (out.find('%') != out.npos) return {};
     for (const Format format : formats) {
         const std::string path = stem + std::string(ending_of(format));

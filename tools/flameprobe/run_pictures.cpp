@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "attach/refusal.hpp"
 #include "base/proc.hpp"
 #include "collect/profile_file.hpp"
 #include "inputs.hpp"
@@ -45,6 +46,21 @@ Summary sum_of(const std::vector<ProcessPart>& parts) {
         for (const auto field : {&Summary::samples, &Summary::lost, &Summary::rooted})
             sum.*field += part.summary.*field;
     return sum;
+}
+
+/// Whether most of what samples do not cover was used by threads that were too brief for more than a few.
+bool missed_are_brief(const std::vector<ProcessPart>& parts) {
+    constexpr std::uint64_t few_periods = 10;
+    std::uint64_t all = 0, of_brief = 0;
+    for (const ProcessPart& part : parts) {
+        for (const ThreadAccount& thread : part.summary.threads) {
+            const std::uint64_t missed = thread.cpu_ns - std::min(thread.cpu_ns, thread.samples);
+            all += missed;
+            if (thread.cpu_ns * std::max<std::uint64_t>(part.run.frequency_asked, 1) < few_periods * 1'000'000'000)
+                of_brief += missed;
+        }
+    }
+    return of_brief > all / 2;
 }
 
 std::string table_of(const std::vector<ProcessPart>& parts) {
@@ -110,19 +126,25 @@ std::vector<std::string> write_what_is_left(const FinishedRun& run, RunEnd& end)
 
 constexpr std::uint64_t too_little_ns = 20'000'000;
 
+/// Why nothing can be written where the results are to be; of a command its library tells it.
+std::string lost_place(const FinishedRun& run) {
+    return run.target != 0 ? place_problem(run.out, "", {}) : std::string();
+}
+
 /// Why there is none: one cause where it is known.
 std::string no_picture(const FinishedRun& run) {
     if (!run.spool.empty() && !find_profiles(finished_pattern(run.spool), run.start).empty())
         return "windows are left in " + run.spool + ": flameprobe push --spool " + run.spool + " --to URL sends them";
     const std::string none = run.spool.empty() ? "no picture: " : "no window in " + run.spool + ": ";
     if (run.obstacle) return none + "the command could not be sampled";
-    const std::string who = run.attached ? "the process" : "the command";
+    const std::string who = run.target != 0 ? "the process" : "the command";
+    if (const std::string problem = lost_place(run); !problem.empty()) return "no results: " + problem;
     if (run.cpu_ns < too_little_ns)
         return none + who + " used " + duration_text(run.cpu_ns) +
                " of CPU time, too little to be sampled; -F 9999 samples more often, --event cpu,offcpu shows waits";
-    if (run.attached) {
-        const std::string problem = place_problem(run.out, "", {});
-        return problem.empty() ? "no picture: no samples were kept of the process" : "no results: " + problem;
+    if (run.target != 0) {
+        const std::string why = what_it_executes(run.target);
+        return "no picture: " + (why.empty() ? "no samples were kept of the process" : why);
     }
     return none +
            "the command took no samples (the library said why not, or its programs are static, set-user-ID or started "
@@ -153,7 +175,8 @@ std::string line_of_provenance(const std::string& stem, const std::string& key) 
 
 /// Where the time went, and what would make the picture better. Names are those of the folded text beside it; nothing
 /// is said where there is none.
-std::vector<std::string> words_of(const std::string& picture, const FinishedRun& run, std::uint64_t samples) {
+std::vector<std::string> words_of(const std::string& picture, const FinishedRun& run, std::uint64_t samples,
+                                  bool brief) {
     const std::string stem = picture.substr(0, picture.rfind('.')), folded = stem + ".folded";
     std::error_code unreadable;
     constexpr std::uintmax_t most_bytes = std::uintmax_t{64} << 20;
@@ -163,8 +186,9 @@ std::vector<std::string> words_of(const std::string& picture, const FinishedRun&
     const auto profile = load_inputs({folded}, Arguments(), progress);
     progress.clear();
     if (!profile) return {};
-    std::vector<std::string> lines = {where_the_time_went(*profile),
-                                      what_would_be_better(*profile, samples, line_of_provenance(stem, "names"))};
+    std::vector<std::string> lines = {
+        where_the_time_went(*profile),
+        what_would_be_better(*profile, samples, line_of_provenance(stem, "names"), brief)};
     std::erase(lines, "");
     return lines;
 }
@@ -204,9 +228,11 @@ RunEnd end_run(const FinishedRun& run) {
     if (paths.empty() && !found.best.empty()) paths.push_back(found.best);
     const bool only_profile = !paths.empty() && paths.front().ends_with(".fprobe");
     if (paths.empty() || (samples == 0 && only_profile)) end.lines.push_back(no_picture(run));
+    if (paths.empty() && !lost_place(run).empty()) end.lost = true;
     if (run.cpu_ns >= too_little_ns && (paths.empty() || (only_profile && !run.formats.empty()))) end.lost = true;
     if (!paths.empty())
-        for (std::string& line : words_of(paths.front(), run, samples)) end.lines.push_back(std::move(line));
+        for (std::string& line : words_of(paths.front(), run, samples, missed_are_brief(parts)))
+            end.lines.push_back(std::move(line));
     const std::vector<std::string> others = pictures_of_other_events(paths, run.start);
     paths.insert(paths.end(), others.begin(), others.end());
     for (const std::string& path : paths) {

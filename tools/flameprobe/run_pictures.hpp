@@ -23,7 +23,7 @@ struct FinishedRun {
     std::uint64_t cpu_ns = 0;  // of the command, with what it loads and we take
     bool obstacle = false;     // why nothing can be sampled was said before the command ran
     std::string spool = {};    // of FLAMEPROBE_PUSH; empty: none
-    bool attached = false;     // not a command, but a process that ran before and may run on
+    pid_t target = 0;          // of attach: not a command, but a process that ran before and may run on
     Arguments look = {};       // graph and cut: of pictures that are drawn here
 };
 

@@ -102,7 +102,8 @@ std::string where_the_time_went(const NamedProfile& profile) {
     return text;
 }
 
-std::string what_would_be_better(const NamedProfile& profile, std::uint64_t samples, const std::string& names) {
+std::string what_would_be_better(const NamedProfile& profile, std::uint64_t samples, const std::string& names,
+                                 bool brief) {
     constexpr std::uint64_t few = 100;
     const Missing missing(profile);
     if (!names.empty()) return "better: " + names;
@@ -113,8 +114,9 @@ std::string what_would_be_better(const NamedProfile& profile, std::uint64_t samp
         return "better: " + share +
                " of the time is [truncated]; the footer and docs/troubleshooting.md have the causes";
     if (const auto share = missing.much(missing.not_sampled); !share.empty() && samples != 0)
-        return "better: no sample covers " + share +
-               " of the time, in threads that ran too briefly; a higher -F takes more";
+        return "better: no sample covers " + share + " of the time" +
+               (brief ? ", in threads that ran too briefly; a higher -F takes more"
+                      : "; the .txt beside the picture has what is known of why");
     if (const auto share = missing.much(missing.unnamed); !share.empty())
         return "better: " + share + " of the time is in functions without names, most of it of " + missing.file() +
                "; flameprobe doctor PROGRAM has the command that gives them";

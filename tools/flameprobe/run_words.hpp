@@ -13,6 +13,8 @@ std::string where_the_time_went(const NamedProfile& profile);
 
 /// The one thing that would make the picture tell more: names of functions, frames of the kernel, more samples.
 /// `names`: what name_advice() says. Empty where nothing is badly missing.
-std::string what_would_be_better(const NamedProfile& profile, std::uint64_t samples, const std::string& names);
+/// `brief`: what no sample covers was used by threads that ran for a few samples only.
+std::string what_would_be_better(const NamedProfile& profile, std::uint64_t samples, const std::string& names,
+                                 bool brief);
 
 }  // namespace flameprobe

@@ -52,6 +52,10 @@ TEST_CASE("paths are expanded, made absolute and numbered") {
     PathFacts odd = facts;
     odd.executable = "a\033[31m\nb c";
     CHECK(expand_path("/x/%e", odd) == "/x/a_[31m_b c");
+    odd.executable = std::string(127, 'a') + "\u00e4" + "bc";
+    CHECK(expand_path("/x/%e.%p", odd) == "/x/" + std::string(127, 'a') + ".42");
+    CHECK(expand_path(whole_template("/x/"), facts) == "/x/flameprobe.redis-server.42");
+    CHECK(whole_template("/x/y") == "/x/y");
     CHECK(expand_path("/x/%t-%n-%%p", facts) == "/x/1234-0-%p");
     facts.dump = 3;
     CHECK(expand_path("a", facts) == "/var/run/a.3");

@@ -16,8 +16,9 @@ NamedProfile profile_of(const std::string& folded) {
     return profile;
 }
 std::string words_of(const std::string& folded) { return where_the_time_went(profile_of(folded)); }
-std::string better(const std::string& folded, std::uint64_t samples = 1000, const std::string& names = {}) {
-    return what_would_be_better(profile_of(folded), samples, names);
+std::string better(const std::string& folded, std::uint64_t samples = 1000, const std::string& names = {},
+                   bool brief = false) {
+    return what_would_be_better(profile_of(folded), samples, names, brief);
 }
 
 }  // namespace
@@ -41,7 +42,10 @@ TEST_CASE("what would make a picture better is one thing, and nothing where litt
           std::string::npos);
     CHECK(better("t;[lost] 20\nt;main;parse 80\n").find("a lower -F") != std::string::npos);
     CHECK(better("t;f;[truncated] 20\nt;main;parse 80\n").starts_with("better: 20.0 % of the time is [truncated]"));
-    CHECK(better("t;f;[not sampled] 20\nt;main;parse 80\n").starts_with("better: no sample covers 20.0 % of the time"));
+    CHECK(
+        better("t;f;[not sampled] 20\nt;main;parse 80\n").starts_with("better: no sample covers 20.0 % of the time; "));
+    CHECK(
+        better("t;f;[not sampled] 20\nt;main;parse 80\n", 1000, {}, true).ends_with("briefly; a higher -F takes more"));
     CHECK(better("t;main;parse 9\n", 9) == "better: 9 samples are few; a longer run or a higher -F takes more");
     CHECK(better("t;main;[JIT code] 9\n", 9, "use --flag") == "better: use --flag");
 }

@@ -19,6 +19,7 @@
 #include "base/host_process.hpp"
 #include "base/proc.hpp"
 #include "command_line.hpp"
+#include "profile/names.hpp"
 #include "recorders.hpp"
 #include "refusal.hpp"
 #include "render/numbers.hpp"
@@ -41,7 +42,7 @@ constexpr const char* attach_usage =
 
 struct AttachRequest {
     std::vector<std::string> settings;  // NAME=VALUE
-    std::string out = "flameprobe.%e.%p";
+    std::string out = default_out;
     std::string formats{command_formats};
     std::uint64_t duration_ns = 0;  // 0: no end
     bool tree = false;
@@ -66,7 +67,7 @@ Problem take_duration(AttachRequest& request, const std::string& value) {
 
 Problem take_setting(AttachRequest& request, const Setting& setting, const std::string& value) {
     const std::string variable(setting.variable);
-    if (variable == "FLAMEPROBE_OUT") request.out = value;
+    if (variable == "FLAMEPROBE_OUT") request.out = whole_template(value);
     if (variable == "FLAMEPROBE_FORMAT") request.formats = value;
     request.settings.push_back(variable + "=" + value);
     Problem problem = setting_problem(variable, value);
@@ -118,7 +119,7 @@ int attach_to(pid_t pid, const AttachRequest& request) {
     FinishedRun run;
     run.pid = ::getpid();
     run.formats = formats_of(request.formats);
-    run.attached = true;
+    run.target = pid;
     clock_gettime(CLOCK_REALTIME_COARSE, &run.start);
     watch_process(pid);
     run.out = literal_out(request.out, pid, run.start);
@@ -157,8 +158,12 @@ int attach_command(int argc, char* argv[]) {
     if (request.help) return std::fputs(usage().c_str(), stdout) < 0 ? 1 : 0;
     const auto pid = process_id(argc - *first, argv + *first);
     if (!pid) return complain_of_usage("attach", pid.error().message);
-    const bool waits = options_of(request, request.out).off_cpu();
-    if (const std::string why = why_not_attached(*pid, waits); !why.empty()) return complain(1, why);
+    const Options options = options_of(request, request.out);
+    if (std::ranges::all_of(options.shown, is_of_allocations))
+        return complain(2,
+                        "--event: a library in the process counts its allocations, which attach does not load; "
+                        "flameprobe run -e alloc COMMAND shows them");
+    if (const std::string why = why_not_attached(*pid, options.off_cpu()); !why.empty()) return complain(1, why);
     return attach_to(*pid, request);
 }
 

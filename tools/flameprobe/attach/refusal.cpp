@@ -4,12 +4,14 @@
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
+#include <set>
 
 #include "base/descriptor.hpp"
 #include "base/proc.hpp"
@@ -156,6 +158,21 @@ std::string what_stands_still(pid_t pid) {
     if (state == "T") return "process " + number + " is stopped, and does nothing until kill -CONT " + number;
     return state == "t" ? "process " + number + " is stopped by a debugger, and does nothing until that lets it go on"
                         : "";
+}
+
+// Each program has its stack at another place (proc(5): startstack), which is 0 for who may not know it.
+std::string what_it_executes(pid_t pid) {
+    constexpr int looks = 20, enough = 3;
+    constexpr timespec between_looks{0, 10'000'000};
+    const std::string number = std::to_string(pid);
+    std::set<std::uint64_t> stacks;
+    for (int look = 0; look < looks && stacks.size() <= enough; ++look) {
+        const auto stat = read_small_file(("/proc/" + number + "/stat").c_str()).value_or("");
+        if (const std::uint64_t stack = stat_number(stat, 28); stack > 1) stacks.insert(stack);
+        ::nanosleep(&between_looks, nullptr);
+    }
+    if (stacks.size() <= enough) return {};
+    return "process " + number + " executes programs one after another (execve), each too briefly to be sampled";
 }
 
 std::string hidden_memory(std::optional<long> yama_scope) {

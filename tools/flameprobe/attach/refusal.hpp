@@ -26,5 +26,8 @@ std::string what_stays_hidden(pid_t pid);
 std::string hidden_memory(std::optional<long> yama_scope);
 /// That the process does nothing while it is looked at, since it is stopped; empty if it is not.
 std::string what_stands_still(pid_t pid);
+/// That it executes programs (execve) one after another, now, each too briefly to be sampled; empty if it does not, or
+/// this user may not see it. Takes a fifth of a second.
+std::string what_it_executes(pid_t pid);
 
 }  // namespace flameprobe

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -11,9 +12,19 @@
 #include <utility>
 
 #include "../live/profile_of_process.hpp"
+#include "base/output_directory.hpp"
 #include "refusal.hpp"
 
 namespace flameprobe {
+
+namespace {
+
+Error no_room(const std::string& directory, const std::string& why) {
+    return Error{directory + ": no temporary files can be made: " + why +
+                 "; TMPDIR=DIRECTORY chooses one that can be written"};
+}
+
+}  // namespace
 
 Result<std::optional<Recorder>> record_for_now(pid_t pid) {
     if (profile_of_process(pid)) return std::optional<Recorder>();
@@ -21,7 +32,12 @@ Result<std::optional<Recorder>> record_for_now(pid_t pid) {
     std::error_code failed;
     std::string directory = std::filesystem::temp_directory_path(failed) / "flameprobe-look-XXXXXX";
     if (failed || ::mkdtemp(directory.data()) == nullptr)
-        return Error{directory + ": no temporary directory: " + (failed ? failed.message() : strerrordesc_np(errno))};
+        return no_room(failed ? "TMPDIR" : directory, failed ? failed.message() : strerrordesc_np(errno));
+    const auto inside = OutputDirectory::of(directory + "/");
+    if (const int error = inside ? inside->failure_to_write() : EACCES; error != 0) {
+        ::rmdir(directory.c_str());
+        return no_room(directory, strerrordesc_np(error));
+    }
     AttachSettings settings;
     settings.options.engine = EngineChoice::ring;
     settings.options.out = directory + "/now";

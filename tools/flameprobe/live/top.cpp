@@ -18,6 +18,7 @@
 #include "growing_profile.hpp"
 #include "outside/counters.hpp"
 #include "process_list.hpp"
+#include "render/numbers.hpp"
 #include "render/text.hpp"
 #include "screen.hpp"
 #include "top_view.hpp"
@@ -55,13 +56,23 @@ void end_on_interrupt() {
     sigaction(SIGINT, &action, nullptr);
 }
 
-/// `recorded`: by us, from outside. Then there is no profile until there is a sample.
-std::string why_nothing(const GrowingProfile& growing, const Error& error, bool recorded) {
-    if (!recorded || growing.found()) return error.message;
+std::uint64_t cpu_ns_of(pid_t pid) { return read_clock(process_cpu_clock(static_cast<std::uint32_t>(pid))); }
+
+/// `before_ns`: its CPU time when we began to record it from outside; nothing: we do not. Then there is no profile
+/// until there is a sample.
+std::string why_nothing(const GrowingProfile& growing, const Error& error, std::optional<std::uint64_t> before_ns) {
+    if (!before_ns || growing.found()) return error.message;
     const std::string number = std::to_string(growing.pid());
     if (!growing.running()) return "process " + number + " has ended without a sample";
-    return "there is no sample of process " + number +
-           " yet, since it uses little CPU time; flameprobe attach -e offcpu " + number + " shows where it waits";
+    constexpr std::uint64_t little_ns = 50 * ns_per_ms;
+    const std::uint64_t used = cpu_ns_of(growing.pid()) - *before_ns;
+    const std::string none = "there is no sample of process " + number + " yet";
+    if (used < little_ns)
+        return none + ", since it uses little CPU time; flameprobe attach -e offcpu " + number +
+               " shows where it waits";
+    if (std::string why = what_it_executes(growing.pid()); !why.empty()) return why;
+    return none + ", though it used " + duration_text(used) + " of CPU time; flameprobe attach " + number +
+           " tells what is wrong";
 }
 
 /// Beside the event that is shown, where a deadlock's threads wait.
@@ -76,7 +87,8 @@ Result<NamedProfile> read_all(GrowingProfile& growing, std::optional<std::uint64
 /// One profile, kept until the next is read.
 class Top {
 public:
-    Top(pid_t pid, Screen screen, bool recorded) : growing_(pid), screen_(std::move(screen)), recorded_(recorded) {}
+    Top(pid_t pid, Screen screen, std::optional<std::uint64_t> before_ns)
+        : growing_(pid), screen_(std::move(screen)), before_ns_(before_ns) {}
 
     void run() {
         bool quit = false;
@@ -128,7 +140,7 @@ private:
             profile_ = std::move(*profile);
             problem_.clear();
         } else {
-            problem_ = why_nothing(growing_, profile.error(), recorded_);
+            problem_ = why_nothing(growing_, profile.error(), before_ns_);
         }
     }
     void show() {
@@ -147,7 +159,7 @@ private:
 
     GrowingProfile growing_;
     Screen screen_;
-    const bool recorded_;
+    const std::optional<std::uint64_t> before_ns_;
     TopOptions options_;
     std::size_t window_ = 0;
     bool paused_ = false;
@@ -165,11 +177,11 @@ void let_it_run(const Recorder& recorder, GrowingProfile& growing) {
     while (monotonic_ns() < end && ::poll(&life, 1, between_looks_ms) == 0) static_cast<void>(growing.find());
 }
 
-int print_once(pid_t pid, const std::optional<Recorder>& recorder) {
+int print_once(pid_t pid, const std::optional<Recorder>& recorder, std::optional<std::uint64_t> before_ns) {
     GrowingProfile growing(pid);
     if (recorder) let_it_run(*recorder, growing);
     const auto profile = read_all(growing, std::nullopt);
-    if (!profile) return complain(1, why_nothing(growing, profile.error(), recorder.has_value()));
+    if (!profile) return complain(1, why_nothing(growing, profile.error(), before_ns));
     TopOptions options{.columns = 200, .rows = 60, .window = "since the start", .running = growing.running()};
     for (const TopLine& line : top_view(*profile, options)) print_text(stdout, line.text + "\n");
     return std::fflush(stdout) == 0 ? 0 : complain(1, "standard output cannot be written");
@@ -197,7 +209,8 @@ int top_command(int argc, char* argv[]) {
     if (!pid) return complain_of_usage("top", pid.error().message);
     const auto recorder = record_for_now(*pid);
     if (!recorder) return complain(1, recorder.error().message);
-    if (request.once) return print_once(*pid, *recorder);
+    const auto before_ns = *recorder ? std::optional(cpu_ns_of(*pid)) : std::nullopt;
+    if (request.once) return print_once(*pid, *recorder, before_ns);
     if (!*recorder) {
         // Errors at the start are printed before the terminal is taken over.
         GrowingProfile begun(*pid);
@@ -207,7 +220,7 @@ int top_command(int argc, char* argv[]) {
     end_on_interrupt();
     auto screen = Screen::open();
     if (!screen) return complain(2, screen.error().message);
-    Top(*pid, std::move(*screen), recorder->has_value()).run();
+    Top(*pid, std::move(*screen), before_ns).run();
     return 0;
 }
 
