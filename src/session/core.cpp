@@ -14,7 +14,6 @@
 #include "capture/handler/handler.hpp"
 #include "capture/handler/hooks.hpp"
 #include "collect/cpu_clocks.hpp"
-#include "collect/pipeline.hpp"
 #include "collect/unit_counts.hpp"
 #include "sandbox/host_restrictions.hpp"
 #include "sandbox/own_calls.hpp"
@@ -245,7 +244,6 @@ constexpr flameprobe_core table = {
         return !host_is_filtered && with_session([&](Session&) { return lock_host_memory(flags); });
     },
     .use_services = use_services,
-    .scopes_in_use = []() -> int { return Pipeline::scopes_seen() && !host_is_filtered; },
 };
 
 }  // namespace

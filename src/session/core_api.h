@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-#define FLAMEPROBE_CORE_VERSION 17
+#define FLAMEPROBE_CORE_VERSION 18
 
 /* What the host has counted under one name; the text stays where it is. */
 struct flameprobe_unit_count {
@@ -109,9 +109,6 @@ struct flameprobe_core {
 
     /* Once, before load(). `services` stays where it is. */
     void (*use_services)(const struct flameprobe_services* services);
-
-    /* Whether a FlameProbe scope has been seen in this process. Async-signal-safe. */
-    int (*scopes_in_use)(void);
 };
 
 /* The only symbol that libflameprobe-core.so exports. To be called once, by the code that opened it. */

@@ -1,10 +1,8 @@
 """The Debian packages and the tarball: made, and tried in a bare root. In `tools/test packages` only: each is a build of its own.
 Faults that only they have shown, and no development build, have a test here."""
 
-import json
 import os
 import re
-import shlex
 import shutil
 import stat
 import subprocess
@@ -14,7 +12,7 @@ from pathlib import Path
 
 import yaml
 
-from harness import BUILD, ROOT, SIZE, Case, read_folded, run
+from harness import ROOT, SIZE, Case, read_folded, run
 
 BURN = ["perl", "-e", "my $n = 0; for my $i (1 .. 8_000_000) { $n += $i % 7 } print qq($n\\n)"]
 QUICKLY = "-O1"  # nobody asks how fast these packages are
@@ -32,16 +30,6 @@ def left_out(directory, names):
     """Ignores build directories, but not sources such as src/symbolize/build_facts.cpp."""
     return [name for name in names if name in (".git", "results", "__pycache__")
             or Path(directory) == ROOT and name.startswith("build")]
-
-
-class Hardened(Case):
-    def test_calls_that_setjmp_renames(self):
-        """dpkg-buildpackage defines _FORTIFY_SOURCE, which development builds do not."""
-        commands = json.loads((BUILD / "compile_commands.json").read_text())
-        argv = next(shlex.split(one["command"]) for one in commands if one["file"].endswith("preload/longjmp.cpp"))
-        argv[argv.index("-o") + 1] = str(self.directory / "longjmp.o")
-        done = run([*argv, "-O2", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2"], self.directory, cwd=BUILD, env=dict(os.environ))
-        self.assertEqual(done.returncode, 0, done.stderr)
 
 
 class Packages(Case):
