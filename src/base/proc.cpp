@@ -147,13 +147,6 @@ std::optional<TaskSchedule> read_schedule(const std::string& task) {
     return parse_schedule(text.data());
 }
 
-std::optional<std::uint64_t> read_migrations(const std::string& task) {
-    const std::string text = read_small_file((task + "/sched").c_str()).value_or("");
-    const std::size_t key = text.find("nr_migrations"), colon = text.find(':', key);
-    if (key == text.npos || colon == text.npos) return std::nullopt;
-    return std::strtoull(text.c_str() + colon + 1, nullptr, 10);
-}
-
 std::string place_of(const std::string& process) {
     std::string boot = read_small_file("/proc/sys/kernel/random/boot_id").value_or("");
     boot.resize(std::min(boot.find('\n'), boot.size()));

@@ -42,7 +42,7 @@ std::optional<uid_t> effective_user_of(const std::string& process);
 /// A sysctl such as /proc/sys/kernel/perf_event_paranoid.
 std::optional<long> read_sysctl(const char* path);
 
-/// What the scheduler counts for a thread (proc(5): /proc/PID/task/TID/schedstat and sched).
+/// What the scheduler counts for a thread (proc(5): /proc/PID/task/TID/schedstat).
 struct TaskSchedule {
     std::uint64_t cpu_ns = 0;    // on CPUs; up to a tick behind while the thread runs
     std::uint64_t delay_ns = 0;  // runnable, but without a CPU
@@ -55,8 +55,6 @@ std::optional<TaskSchedule> parse_schedule(const char* text);
 /// `task`: a thread's directory, such as "/proc/1/task/2". nullopt where the thread has ended, or the kernel counts
 /// nothing (CONFIG_SCHED_INFO).
 std::optional<TaskSchedule> read_schedule(const std::string& task);
-/// How often the thread changed its CPU; nullopt where the kernel was built without CONFIG_SCHED_DEBUG.
-std::optional<std::uint64_t> read_migrations(const std::string& task);
 
 /// Tells where a path leads: "BOOT-ID MNT-NAMESPACE ROOT", the latter two as DEVICE:INODE, of a process by its
 /// directory in /proc ("/proc/self"); empty where /proc does not give it. For processes with equal texts a path leads

@@ -1,4 +1,4 @@
-// Waiting in a profile's counters: by system call, and for a CPU. It is read by outside/counters.hpp.
+// Waiting in a profile's counters, by system call. It is read by outside/counters.hpp.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,6 @@ struct BlockedCall {
 };
 
 using Counters = std::map<std::string, std::uint64_t>;
-
-namespace counter {
-/// As far as threads were looked at: how long they were runnable without a CPU, and how often they moved to another
-/// CPU.
-inline constexpr std::string_view run_queue = "run-queue delay, ns", migrations = "CPU migrations";
-}  // namespace counter
 
 /// "blocked in CALL: ns", "blocked in CALL: waits", "blocked in CALL: ns at CHANNEL".
 namespace blocked_counter {

@@ -125,7 +125,7 @@ std::string blocked_text(const Summary& summary) {
     return text + (calls.size() > most ? "; and " + count_text(calls.size() - most) + " more system calls" : "");
 }
 
-/// Page faults, memory, context switches, run-queue delay and migrations, as far as they are known.
+/// Page faults, memory and context switches, as far as they are known.
 std::string used_text(const Summary& summary) {
     std::string text;
     const auto add = [&](std::string_view name, std::string_view what, std::string (*told)(std::uint64_t) = nullptr) {
@@ -139,8 +139,6 @@ std::string used_text(const Summary& summary) {
     add(counter::peak_memory, "peak memory", bytes_text);
     add(counter::waits, "context switches to wait");
     add(counter::preemptions, "context switches forced");
-    add(counter::migrations, "CPU migrations");
-    add(counter::run_queue, "run-queue delay", duration_text);
     return text;
 }
 

@@ -229,8 +229,6 @@ class Waits(Case):
         self.assertGreater(summary["counters"]["page faults, minor"], 0)
         self.assertGreater(summary["counters"]["peak memory, bytes"], 1 << 20)
         self.assertRegex(result.path("svg").read_text(), r"minor page faults, .* peak memory, .* context switches to wait")
-        self.assertGreater(summary["counters"]["run-queue delay, ns"], 0)
-        self.assertRegex(result.path("html").read_text(), r"(CPU migrations, )?[0-9.]+ (s|ms|us|µs) run-queue delay")
         for ending in ("svg", "offcpu.svg", "html"):
             self.assertRegex(result.path(ending).read_text(), r"clock_nanosleep [0-9.]+ (s|ms) in about [0-9,]+ waits", ending)
 

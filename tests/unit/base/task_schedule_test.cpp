@@ -46,7 +46,6 @@ TEST_CASE("a running thread's CPU time is what the scheduler counted") {
         MESSAGE("this kernel keeps no schedstat");
     }
     CHECK_FALSE(read_schedule("/proc/self/task/0"));
-    CHECK_FALSE(read_migrations("/proc/self/task/0"));
 }
 
 // The kernel gives `children` in pieces of a page at most, and `status` is as long as the list of groups.

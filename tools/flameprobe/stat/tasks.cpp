@@ -25,6 +25,14 @@ std::vector<pid_t> threads_of(pid_t pid) {
     return tids;
 }
 
+/// How often a thread changed its CPU; nullopt where the kernel was built without CONFIG_SCHED_DEBUG.
+std::optional<std::uint64_t> read_migrations(const std::string& task) {
+    const std::string text = text_of(task + "/sched");
+    const std::size_t key = text.find("nr_migrations"), colon = text.find(':', key);
+    if (key == text.npos || colon == text.npos) return std::nullopt;
+    return std::strtoull(text.c_str() + colon + 1, nullptr, 10);
+}
+
 }  // namespace
 
 std::string text_of(const std::string& path) { return read_small_file(path.c_str()).value_or(""); }
