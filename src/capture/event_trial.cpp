@@ -1,13 +1,8 @@
-#include "capture/event_trial.hpp"
-
-#include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdint>
 #include <string>
 
@@ -17,64 +12,23 @@
 namespace flameprobe {
 namespace {
 
-bool is_software(const perf_event_attr& attributes, std::uint64_t config) {
-    return attributes.type == PERF_TYPE_SOFTWARE && attributes.config == config;
-}
-
-/// Causes page faults and cache misses.
-void touch_new_memory() {
+/// Causes cache misses, and branches that are not predicted.
+void provoke() {
     constexpr std::size_t bytes = 1 << 20, line = 64;
     void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return;
-    for (std::size_t at = 0; at < bytes; at += line) static_cast<volatile char*>(memory)[at] = 1;
-    ::munmap(memory, bytes);
-}
-
-void take_random_branches() {
-    volatile std::uint32_t taken = 0;
-    for (std::uint32_t i = 0, random = 1; i < 20'000; ++i) {
+    auto* const at = static_cast<volatile char*>(memory);
+    for (std::uint32_t i = 0, random = 1; i < bytes / line; ++i) {
         random = random * 1664525 + 1013904223;
-        if ((random >> 31) != 0) taken = taken + 1;
+        if ((random >> 31) != 0) at[i * line] = 1;
     }
-}
-
-void switch_context() {
-    const timespec moment{0, 1000};
-    for (int i = 0; i < 3; ++i) ::nanosleep(&moment, nullptr);
-}
-
-/// False where there is no other CPU to go to.
-bool migrate() {
-    cpu_set_t allowed;
-    if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) < 2) return false;
-    for (int cpu = 0, visits = 0; cpu < CPU_SETSIZE && visits < 3; ++cpu) {
-        if (!CPU_ISSET(cpu, &allowed)) continue;
-        cpu_set_t one;
-        CPU_ZERO(&one);
-        CPU_SET(cpu, &one);
-        ::sched_setaffinity(0, sizeof one, &one);
-        ++visits;
-    }
-    ::sched_setaffinity(0, sizeof allowed, &allowed);
-    return true;
-}
-
-/// False if nothing could be done.
-bool provoke(const perf_event_attr& attributes) {
-    if (is_software(attributes, PERF_COUNT_SW_CPU_MIGRATIONS)) return migrate();
-    if (is_software(attributes, PERF_COUNT_SW_CONTEXT_SWITCHES)) {
-        switch_context();
-    } else {
-        touch_new_memory();
-        take_random_branches();
-    }
-    return true;
+    ::munmap(memory, bytes);
 }
 
 /// It happens in kernel code only, so where that is left out it never counts.
 bool is_left_out(const perf_event_attr& attributes) {
-    return attributes.exclude_kernel != 0 && (is_software(attributes, PERF_COUNT_SW_CONTEXT_SWITCHES) ||
-                                              is_software(attributes, PERF_COUNT_SW_CPU_MIGRATIONS));
+    return attributes.exclude_kernel != 0 && attributes.type == PERF_TYPE_SOFTWARE &&
+           (attributes.config == PERF_COUNT_SW_CONTEXT_SWITCHES || attributes.config == PERF_COUNT_SW_CPU_MIGRATIONS);
 }
 
 std::string why_left_out(const CaptureOptions& options) {
@@ -101,10 +55,11 @@ Result<void> try_event(const CaptureOptions& options) {
     const auto event = open_event(attributes, self, -1);
     if (!event) return event.error();
     if (is_left_out(attributes)) return Error{why_left_out(options)};
+    if (attributes.type == PERF_TYPE_SOFTWARE) return {};
     if (::ioctl(event->get(), PERF_EVENT_IOC_ENABLE, 0) != 0) return Error{"the perf event cannot be enabled"};
-    const bool provoked = provoke(attributes);
+    provoke();
     std::uint64_t count = 0;
-    if (!provoked || ::read(event->get(), &count, sizeof count) != sizeof count || count != 0) return {};
+    if (::read(event->get(), &count, sizeof count) != sizeof count || count != 0) return {};
     return Error{options.event +
                  " do not count on this machine, though they can be opened (virtual machines often lack hardware "
                  "counters): cpu-clock does"};

@@ -53,6 +53,12 @@ Result<Descriptor> open_event(perf_event_attr& attributes, std::uint32_t tid, in
 /// then, with the reason in errno.
 Result<Descriptor> open_alike(const perf_event_attr& attributes, std::uint32_t tid, int cpu);
 
+/// Tries whether an event counts (event_trial.cpp): some can be opened without an error and never do.
+/// Opens options.event for the calling thread as it would be sampled. If it is the hardware's, does what it counts, and
+/// looks; the kernel's own always count. An Error is one sentence that says why not and which setting helps. Takes well
+/// under a millisecond. Needs a descriptor for the time.
+Result<void> try_event(const CaptureOptions& options);
+
 /// Opens an event for `thread` that counts nothing and is not inherited. Where two threads have only events inherited
 /// from the same ones, the kernel swaps these at a switch between the two (perf_event_context_sched_out), with the
 /// elapsed part of their periods; a short thread takes that along when it ends. Of a main thread that takes turns with

@@ -106,7 +106,6 @@ constexpr long of_luxury[] = {
     SYS_sched_getscheduler,
     SYS_execve,
     SYS_sched_setscheduler,
-    SYS_sched_setaffinity,
     SYS_dup3,
     SYS_getsockopt,
     SYS_socket,

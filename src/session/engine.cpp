@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/host_process.hpp"
-#include "capture/event_trial.hpp"
 #include "capture/perf_event.hpp"
 #include "sandbox/host_restrictions.hpp"
 #include "sandbox/own_calls.hpp"
@@ -60,7 +59,6 @@ Engine made(std::unique_ptr<EventSource> source, std::uint32_t stack_bytes, std:
 // A profile of an event that can be opened but never counts would be empty, without any message.
 Result<void> event_counts(const CaptureOptions& capture) {
     if (capture.event == CaptureOptions{}.event) return {};
-    if (capture.event == "cpu-migrations" && filter_kills_for({SYS_sched_setaffinity})) return {};
     return try_event(capture);
 }
 

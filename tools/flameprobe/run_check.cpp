@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/output_directory.hpp"
-#include "capture/event_trial.hpp"
+#include "capture/perf_event.hpp"
 #include "session/options.hpp"
 #include "session/output_path.hpp"
 #include "session/run_info.hpp"

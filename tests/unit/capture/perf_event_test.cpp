@@ -1,14 +1,10 @@
 #include "capture/perf_event.hpp"
 
 #include <doctest/doctest.h>
-#include <sched.h>
 
 #include <set>
 #include <sstream>
 #include <string>
-#include <thread>
-
-#include "capture/event_trial.hpp"
 
 using namespace flameprobe;
 
@@ -73,15 +69,6 @@ TEST_CASE("an event that opens and cannot count is refused, with what would help
         CHECK(refused.error().message ==
               std::string(in_kernel) + " happen in the kernel, which FLAMEPROBE_KERNEL=off leaves out");
     }
-    std::thread([&] {  // has no other CPU to migrate to
-        cpu_set_t one;
-        CPU_ZERO(&one);
-        CPU_SET(::sched_getcpu(), &one);
-        REQUIRE(::sched_setaffinity(0, sizeof one, &one) == 0);
-        options.event = "cpu-migrations";
-        CHECK_FALSE(try_event(options));
-    })
-        .join();
     options.event = "lightning";
     CHECK_FALSE(try_event(options));
 }
