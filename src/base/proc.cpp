@@ -122,6 +122,13 @@ std::optional<uid_t> effective_user_of(const std::string& process) {
     return number_in<uid_t>(std::string_view(*status).substr(effective, status->find('\t', effective) - effective));
 }
 
+int filters_in_force(const std::string& status) {
+    const std::uint64_t mode = status_number(status, "Seccomp").value_or(0);
+    if (mode == 0) return 0;
+    const auto number = mode == 2 ? status_number(status, "Seccomp_filters") : std::nullopt;
+    return number ? static_cast<int>(*number) : unknown_filters;
+}
+
 std::optional<long> read_sysctl(const char* path) {
     const auto text = read_small_file(path);
     if (!text || text->empty()) return std::nullopt;

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,6 +40,10 @@ std::optional<std::uint64_t> status_number(const std::string& status, const std:
 /// The user whose rights a process has, by its directory in /proc, which itself belongs to root where the process may
 /// not be dumped. Nothing if it has ended.
 std::optional<uid_t> effective_user_of(const std::string& process);
+/// How many filters of system calls are in force for a thread, by the text of its status (proc(5)); unknown_filters in
+/// strict mode, and where the kernel only tells that there are some (Linux before 5.9).
+int filters_in_force(const std::string& status);
+inline constexpr int unknown_filters = std::numeric_limits<int>::max();
 /// A sysctl such as /proc/sys/kernel/perf_event_paranoid.
 std::optional<long> read_sysctl(const char* path);
 

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
+#include "base/proc.hpp"
 #include "capture/handler/state.hpp"
 
 namespace flameprobe {
@@ -12,10 +14,18 @@ namespace flameprobe {
 class SystemCallWatch {
 public:
     /// Reads the main thread's state in /proc, at most every 50 ms, and does nothing once the call is forbidden.
-    void look(handler::State& state, std::uint64_t now_ns);
+    void look(handler::State& state, std::uint64_t now_ns) {
+        if (now_ns < next_ns_ || !state.may_call.load(std::memory_order_relaxed)) return;
+        if (next_ns_ == 0) own_ = filters("/proc/thread-self/status");
+        next_ns_ = now_ns + 50'000'000;
+        const int now = filters("/proc/self/status");  // of the main thread
+        if (now == unknown_filters || now > own_) state.may_call.store(false, std::memory_order_relaxed);
+    }
 
 private:
-    std::uint64_t own_ = 0;  // filters in force for the collector
+    static int filters(const char* status) { return filters_in_force(read_small_file(status).value_or("")); }
+
+    int own_ = 0;  // filters in force for the collector
     std::uint64_t next_ns_ = 0;
 };
 

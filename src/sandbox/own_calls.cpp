@@ -98,24 +98,17 @@ constexpr long of_engines[] = {SYS_perf_event_open, SYS_timer_create, SYS_timer_
 
 /// Without these, and those of the engines, there is less: each is asked about before it is used.
 constexpr long of_luxury[] = {
-    SYS_setitimer,
-    SYS_pidfd_open,
-    SYS_pidfd_getfd,
-    SYS_setsid,
-    SYS_rseq,
-    SYS_sched_getscheduler,
-    SYS_execve,
-    SYS_sched_setscheduler,
-    SYS_dup3,
-    SYS_getsockopt,
-    SYS_socket,
-    SYS_socketpair,
-    SYS_bind,
-    SYS_listen,
+    SYS_setitimer,   SYS_pidfd_open,
+    SYS_pidfd_getfd, SYS_setsid,
+    SYS_rseq,        SYS_sched_getscheduler,
+    SYS_execve,      SYS_sched_setscheduler,
+    SYS_dup3,        SYS_getsockopt,
+    SYS_socket,      SYS_socketpair,
+    SYS_bind,        SYS_listen,
 };
 
 constexpr std::size_t numbers = 512;
-constexpr int not_known = -1, no_proc = -2;
+constexpr int no_proc = -2;
 
 constinit std::array<bool, numbers> tried{}, killed{};
 constinit int tried_filters = 0;
@@ -145,8 +138,8 @@ bool kills(long number) noexcept {
     return static_cast<std::size_t>(number) < numbers && killed[static_cast<std::size_t>(number)];
 }
 
-/// How many filters are in force for the calling thread. `not_known`: at least one (Linux before 5.9).
-int filters_in_force() {
+/// Of the calling thread.
+int filters_here() {
     // A collector asks several times while it starts. /proc costs a short-lived process more than anything else here.
     constexpr std::uint64_t known_for_ns = 10'000'000;
     static constinit std::atomic<std::uint64_t> no_filter_ns{0};
@@ -154,12 +147,8 @@ int filters_in_force() {
     void* const thread = __builtin_thread_pointer();
     if (no_filter_thread == thread && monotonic_ns() < no_filter_ns + known_for_ns) return 0;
     const auto status = read_small_file("/proc/thread-self/status");
-    if (!status) return no_proc;           // there may be one
-    constexpr std::uint64_t filtered = 2;  // prctl(2), PR_GET_SECCOMP
-    if (status_number(*status, "Seccomp") == filtered) {
-        const auto number = status_number(*status, "Seccomp_filters");
-        return number ? static_cast<int>(*number) : not_known;
-    }
+    if (!status) return no_proc;  // there may be one
+    if (const int filters = filters_in_force(*status); filters != 0) return filters;
     no_filter_ns = monotonic_ns();
     no_filter_thread = thread;
     return 0;
@@ -193,7 +182,7 @@ constinit const std::span<const long> calls_while_sampling = while_sampling;
 constinit const std::span<const long> calls_of_engines = of_engines;
 
 long first_killed_call() {
-    const int filters = filters_in_force();
+    const int filters = filters_here();
     if (filters == 0) return 0;
     const MemoryMap memory = trial::shared_memory(sizeof(std::atomic<long>));
     if (!memory) return 0;
@@ -218,9 +207,9 @@ bool killed_at_load(std::initializer_list<long> system_calls) noexcept {
 }
 
 bool filter_kills_for(std::span<const long> system_calls) {
-    const int filters = filters_in_force();
+    const int filters = filters_here();
     if (filters == 0) return false;
-    const bool known = filters == tried_filters && filters != not_known;
+    const bool known = filters == tried_filters && filters != unknown_filters;
     if (known && std::all_of(system_calls.begin(), system_calls.end(),
                              [](long number) { return tried[static_cast<std::size_t>(number)]; }))
         return std::any_of(system_calls.begin(), system_calls.end(), kills);

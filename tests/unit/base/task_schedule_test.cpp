@@ -36,6 +36,14 @@ TEST_CASE("a stat file's fields are counted from the end of its name") {
     }
 }
 
+TEST_CASE("a status tells how many filters of system calls are in force") {
+    CHECK(filters_in_force("Name:\tx\nSeccomp:\t0\nSeccomp_filters:\t0\n") == 0);
+    CHECK(filters_in_force("Name:\tx\nSeccomp:\t2\nSeccomp_filters:\t3\n") == 3);
+    CHECK(filters_in_force("Name:\tx\nSeccomp:\t2\n") == unknown_filters);
+    CHECK(filters_in_force("Name:\tx\nSeccomp:\t1\nSeccomp_filters:\t0\n") == unknown_filters);
+    CHECK(filters_in_force("Name:\tx\n") == 0);
+}
+
 TEST_CASE("a running thread's CPU time is what the scheduler counted") {
     if (read_schedule("/proc/thread-self")) {
         const std::uint64_t before = read_schedule("/proc/thread-self")->cpu_ns;
