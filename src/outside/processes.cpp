@@ -1,10 +1,17 @@
 #include "outside/processes.hpp"
 
-#include <algorithm>
+#include <fcntl.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/descriptor.hpp"
 #include "outside/partial_sink.hpp"
 #include "outside/reader.hpp"
 #include "profile/format.hpp"
+#include "profile/record_fields.hpp"
 
 namespace flameprobe {
 
@@ -54,6 +61,67 @@ Result<std::vector<ProcessPart>> processes_of(const std::string& path) {
         parts.push_back(std::move(part));
     }
     return parts;
+}
+
+namespace {
+
+Result<void> copy(const ProcessPart& part, const ByteSink& out) {
+    constexpr std::size_t most = 256 * 1024;
+    const Descriptor file(::open(part.path.c_str(), O_RDONLY | O_CLOEXEC));
+    std::string piece;
+    for (std::uint64_t offset = part.begin; file && offset < part.end; offset += piece.size()) {
+        piece.resize(std::min<std::uint64_t>(most, part.end - offset));
+        const ssize_t got = ::pread(file.get(), piece.data(), piece.size(), static_cast<off_t>(offset));
+        if (got <= 0) return Error{part.path + ": became shorter while it was read"};
+        piece.resize(static_cast<std::size_t>(got));
+        out(piece);
+    }
+    if (!file) return Error{part.path + ": cannot be opened: " + strerrordesc_np(errno)};
+    return {};
+}
+
+}  // namespace
+
+std::size_t count_processes(const std::string& path) {
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    const auto read_at = [&](std::uint64_t offset, char* to, std::size_t size) {
+        return file && ::pread(file.get(), to, size, static_cast<off_t>(offset)) == static_cast<ssize_t>(size);
+    };
+    std::string head(format::magic.size(), '\0');
+    std::size_t processes = 1;
+    if (!read_at(0, head.data(), head.size()) || head != format::magic) return processes;
+    BlockHeaderBytes bytes;
+    for (std::uint64_t offset = head.size(); read_at(offset, bytes.data(), bytes.size());) {
+        const BlockHeader header = parse_block_header(bytes);
+        if (header.size > format::max_block_payload) break;
+        processes += header.type == static_cast<std::uint32_t>(format::BlockType::process) ? 1 : 0;
+        offset += bytes.size() + header.size;
+    }
+    return processes;
+}
+
+std::string run_block(const RunInfo& run) {
+    std::string fields, records;
+    FieldWriter writer(fields);
+    list_fields(writer, run);
+    put_varint(records, static_cast<std::uint64_t>(format::ExtendedKind::run) << format::key_bits |
+                            static_cast<std::uint64_t>(format::RecordKey::extended));
+    put_string(records, fields);
+    const BlockHeaderBytes header = make_block_header(format::BlockType::records, records);
+    return std::string(header.data(), header.size()) + records;
+}
+
+Result<void> write_processes(const std::vector<ProcessPart>& parts, const ByteSink& out) {
+    out(format::magic);
+    for (const ProcessPart& part : parts) {
+        if (&part != &parts.front()) {
+            const BlockHeaderBytes header = make_block_header(format::BlockType::process, "");
+            out({header.data(), header.size()});
+        }
+        if (auto copied = copy(part, out); !copied) return copied;
+        if (!part.more.empty()) out(part.more);
+    }
+    return {};
 }
 
 }  // namespace flameprobe

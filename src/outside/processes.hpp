@@ -1,11 +1,13 @@
 // The processes of one run in one `.fprobe`: each one's profile as it was recorded, one after another.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/byte_sink.hpp"
 #include "base/result.hpp"
 #include "profile/model.hpp"
 
@@ -27,5 +29,14 @@ struct ProcessPart {
 /// The processes of the `.fprobe` at `path`, in its order. What follows the last whole block, after a kill, belongs to
 /// none. Errors as read_profile().
 Result<std::vector<ProcessPart>> processes_of(const std::string& path);
+
+/// How many processes there are, by the heads of the blocks alone; 1 for what is no `.fprobe`.
+std::size_t count_processes(const std::string& path);
+
+/// A block that says anew what is known of the run: a reader takes the last one.
+std::string run_block(const RunInfo& run);
+
+/// Writes a `.fprobe` of these processes, whose profiles may be in several files: each one's blocks as they are.
+Result<void> write_processes(const std::vector<ProcessPart>& parts, const ByteSink& out);
 
 }  // namespace flameprobe

@@ -15,7 +15,6 @@
 #include "outside/partial_sink.hpp"
 #include "outside/processes.hpp"
 #include "outside/reader.hpp"
-#include "outside/write_processes.hpp"
 #include "profile/writer.hpp"
 #include "symbolize/last_stack.hpp"
 #include "symbolize/provenance.hpp"

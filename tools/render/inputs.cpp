@@ -13,7 +13,7 @@
 #include "base/path_list.hpp"
 #include "loader.hpp"
 #include "memory_budget.hpp"
-#include "outside/write_processes.hpp"
+#include "outside/processes.hpp"
 
 namespace flameprobe {
 

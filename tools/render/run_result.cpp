@@ -19,7 +19,6 @@
 #include "base/proc.hpp"
 #include "export/output_file.hpp"
 #include "outside/processes.hpp"
-#include "outside/write_processes.hpp"
 #include "process_tree.hpp"
 #include "profile/format.hpp"
 #include "profile/run_files.hpp"

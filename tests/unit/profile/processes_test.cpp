@@ -5,7 +5,6 @@
 
 #include "example.hpp"
 #include "outside/reader.hpp"
-#include "outside/write_processes.hpp"
 #include "profile/writer.hpp"
 #include "recorded.hpp"
 #include "temporary_file.hpp"
