@@ -1,4 +1,4 @@
-// Names for frames that are in no ELF file: notes, scopes, the kernel, the vdso, code made at run time.
+// Names for frames that are in no ELF file: notes, scopes, the kernel, the vdso, code made at run time, locks.
 #pragma once
 
 #include <memory>
@@ -57,5 +57,10 @@ private:
     std::vector<std::string> warnings_;
     std::unique_ptr<PerfMap> perf_map_;  // and what the dumps tell
 };
+
+/// Gives frames that say who holds a lock (is_holder_note()) the lock, by its variable of the program if there is one,
+/// in the place of a source file (lock_file()).
+void name_locks(const std::vector<Mapping>& mappings, const std::vector<Location>& locations,
+                const SymbolizeOptions& options, SymbolChains& chains);
 
 }  // namespace flameprobe

@@ -1,5 +1,14 @@
 #include "symbolize/symbol_cache.hpp"
 
+#include <map>
+#include <set>
+#include <utility>
+
+#include "outside/byte_source.hpp"
+#include "outside/partial_sink.hpp"
+#include "outside/reader.hpp"
+#include "symbolize/provenance.hpp"
+
 namespace flameprobe {
 
 namespace {
@@ -57,6 +66,92 @@ void SymbolCache::add(const Mapping& mapping, std::uint64_t address, const Symbo
         symbols_.push_back({strings_.intern(symbol.name), strings_.intern(symbol.file), symbol.line, symbol.decl_line,
                             symbol.inlined});
     }
+}
+
+namespace {
+
+/// The distinct code addresses of several profiles.
+class CodeAddresses {
+public:
+    void add(const Mapping& mapping, const std::set<std::uint64_t>& addresses) {
+        std::set<std::uint64_t>& known = known_[{mapping.path, mapping.build_id}];
+        const auto id = static_cast<MappingId>(mappings.size());
+        bool needed = false;
+        for (const std::uint64_t address : addresses) {
+            if (!known.insert(address - mapping.start + mapping.file_offset).second) continue;
+            locations.push_back({id, address});
+            needed = true;
+        }
+        if (needed) mappings.push_back(mapping);
+    }
+
+    std::vector<Mapping> mappings;
+    std::vector<Location> locations;
+
+private:
+    std::map<std::pair<std::string, std::string>, std::set<std::uint64_t>> known_;  // offsets in a file
+};
+
+class CodeOnly final : public PartialSink {
+public:
+    void run(const RunInfo& info) override { run_ = info; }
+    void mapping(MappingId /*id*/, const Mapping& mapping) override { mappings_.push_back(mapping); }
+    void location(LocationId /*id*/, const Location& location) override { locations_.push_back(location); }
+    void symbols(LocationId id, const std::vector<ArchivedSymbol>& /*symbols*/) override { named_.insert(id); }
+
+    /// `files`: null if their paths mean other files here. `kernel`: null if another kernel ran then.
+    void add_to(CodeAddresses* files, CodeAddresses* kernel) const {
+        std::map<MappingId, std::set<std::uint64_t>> addresses;
+        for (LocationId id = 0; id < locations_.size(); ++id) {
+            const MappingId in = locations_[id].mapping;
+            if (in >= mappings_.size() || named_.contains(id)) continue;
+            const Mapping& mapping = mappings_[in];
+            const bool in_kernel = mapping.kind == MappingKind::kernel;
+            if (!in_kernel && (mapping.kind != MappingKind::file || mapping.build_id.empty())) continue;
+            addresses[in].insert(locations_[id].address);
+        }
+        for (const auto& [in, of_mapping] : addresses)
+            if (CodeAddresses* const all = mappings_[in].kind == MappingKind::kernel ? kernel : files)
+                all->add(mappings_[in], of_mapping);
+    }
+    const RunInfo& run_info() const { return run_; }
+
+private:
+    RunInfo run_;
+    std::vector<Mapping> mappings_;
+    std::vector<Location> locations_;
+    std::set<LocationId> named_;
+};
+
+}  // namespace
+
+std::vector<std::string> learn_names(const std::vector<std::string>& paths, const SymbolizeOptions& options,
+                                     SymbolCache& cache) {
+    CodeAddresses files, kernel;
+    for (const std::string& path : paths) {
+        auto source = ByteSource::open(path);
+        const auto binary = source ? is_profile(*source) : source.error();
+        for (bool more = binary && *binary; more;) {
+            CodeOnly code;
+            if (!read_profile(*source, code)) break;
+            const SymbolizeOptions of_run = with_provenance(options, code.run_info());
+            code.add_to(of_run.same_place && !of_run.root ? &files : nullptr, of_run.same_boot ? &kernel : nullptr);
+            const auto follows = has_more(*source);
+            more = follows && *follows;
+        }
+    }
+    std::vector<std::string> warnings;
+    const auto learn = [&](const CodeAddresses& all, const SymbolizeOptions& how) {
+        if (all.locations.empty()) return;
+        const SymbolChains chains = symbolize(all.mappings, all.locations, {}, how, warnings);
+        for (LocationId id = 0; id < all.locations.size(); ++id)
+            cache.add(all.mappings[all.locations[id].mapping], all.locations[id].address, how, chains[id]);
+    };
+    learn(files, options);
+    SymbolizeOptions on_this_boot = options;
+    on_this_boot.same_boot = true;
+    learn(kernel, on_this_boot);
+    return warnings;
 }
 
 }  // namespace flameprobe

@@ -11,7 +11,6 @@
 #include <tuple>
 #include <vector>
 
-#include "symbolize/lock_names.hpp"
 #include "symbolize/module_job.hpp"
 #include "symbolize/other_names.hpp"
 #include "symbolize/parallel.hpp"

@@ -10,7 +10,7 @@
 #include "outside/reader.hpp"
 #include "profile/format.hpp"
 #include "render/run_facts.hpp"
-#include "symbolize/learn_names.hpp"
+#include "symbolize/symbol_cache.hpp"
 #include "text_input.hpp"
 
 namespace flameprobe {

@@ -1,5 +1,3 @@
-#include "symbolize/learn_names.hpp"
-
 #include <doctest/doctest.h>
 #include <sys/utsname.h>
 
@@ -7,6 +5,7 @@
 
 #include "profile_file.hpp"
 #include "symbolize/load.hpp"
+#include "symbolize/symbol_cache.hpp"
 #include "test_program.hpp"
 
 using namespace flameprobe;
