@@ -9,8 +9,8 @@
 
 #include "changes.hpp"
 #include "forms.hpp"
+#include "measurement.hpp"
 #include "pace.hpp"
-#include "two_values.hpp"
 
 using namespace flameprobe;
 using namespace flameprobe::compare;

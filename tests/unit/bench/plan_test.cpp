@@ -1,13 +1,12 @@
-#include "plan.hpp"
-
 #include <doctest/doctest.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
 
+#include "bench_file.hpp"
 #include "figures.hpp"
-#include "reading.hpp"
+#include "run_record.hpp"
 
 using namespace flameprobe::bench;
 

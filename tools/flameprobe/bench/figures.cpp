@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "plan.hpp"
+#include "bench_file.hpp"
 #include "render/numbers.hpp"
 #include "render/short_name.hpp"
 

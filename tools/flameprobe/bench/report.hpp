@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "plan.hpp"
+#include "bench_file.hpp"
 #include "run_record.hpp"
 #include "scaling.hpp"
 #include "statistics.hpp"

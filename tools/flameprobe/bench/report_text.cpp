@@ -5,7 +5,7 @@
 #include "figures.hpp"
 #include "render/numbers.hpp"
 #include "report.hpp"
-#include "scaling_chart.hpp"
+#include "scaling.hpp"
 #include "system_calls.hpp"
 
 namespace flameprobe::bench {

@@ -1,5 +1,8 @@
-// The results of one run of one scenario; kept as run.json beside its profile.
+// The results of one run of one scenario: read from the output of its load and from its profiles, kept as run.json
+// beside these.
 #pragma once
+
+#include <sys/types.h>
 
 #include <cstdint>
 #include <map>
@@ -8,6 +11,11 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "bench_file.hpp"
+
+namespace flameprobe {
+class SymbolCache;
+}
 
 namespace flameprobe::bench {
 
@@ -75,5 +83,26 @@ void visit_counts(Run& run, const Visit& visit) {
 /// The text of run.json, and back; `run_name` is what an Error calls it.
 std::string run_record_json(const RunRecord& run);
 Result<RunRecord> read_run(const std::string& text, const std::string& run_name);
+
+struct FinishedBenchRun {
+    const Scenario& scenario;
+    const std::string& name;       // its directory, below that of the bench
+    const std::string& directory;  // absolute; with program.log, load.log and the profiles
+    pid_t pid;                     // of the program
+    std::uint64_t cpu_ns;          // CPU time of the program's processes while the load ran
+    const Events& events;          // what was asked for beside CPU time
+
+    std::string file(const std::string& of_run) const { return directory + "/" + of_run; }
+    bool is_own_load() const { return scenario.load.empty(); }
+};
+
+/// Puts work, latency, functions and shares into `record`, which has its window of time already.
+Result<void> read_figures(const FinishedBenchRun& run, SymbolCache& cache, RunRecord& record);
+
+/// The first group of the last line of the file that matches, without thousands separators; lines end at carriage
+/// returns too (progress lines). Nothing where no line matches or the group is no number.
+std::optional<double> read_number(const std::string& pattern, const std::string& file);
+/// For an error's message: the last line of the file that is not empty, or that there is none.
+std::string last_line(const std::string& file);
 
 }  // namespace flameprobe::bench

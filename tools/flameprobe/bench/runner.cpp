@@ -12,9 +12,8 @@
 #include "bench_file.hpp"
 #include "process.hpp"
 #include "readiness.hpp"
-#include "reading.hpp"
 #include "render/numbers.hpp"
-#include "run_reading.hpp"
+#include "run_record.hpp"
 
 namespace flameprobe::bench {
 

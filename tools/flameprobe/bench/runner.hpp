@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "bench_file.hpp"
 #include "outside/own_directory.hpp"
-#include "plan.hpp"
 #include "run_record.hpp"
 #include "symbolize/symbol_cache.hpp"
 

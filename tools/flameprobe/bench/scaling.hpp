@@ -31,4 +31,8 @@ struct ScalingFit {
 ScalingFit fit_amdahl(const std::vector<double>& n, const std::vector<double>& x);
 ScalingFit fit_usl(const std::vector<double>& n, const std::vector<double>& x);
 
+struct ScalingReport;
+/// Throughput over the variable, with intervals and both fitted laws, as a small SVG for an HTML page.
+std::string scaling_chart(const ScalingReport& scaling, const std::string& unit);
+
 }  // namespace flameprobe::bench

@@ -7,7 +7,6 @@
 #include "base/result.hpp"
 #include "bench_file.hpp"
 #include "outside/own_directory.hpp"
-#include "plan.hpp"
 #include "run_record.hpp"
 
 namespace flameprobe::bench {

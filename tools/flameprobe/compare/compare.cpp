@@ -4,16 +4,15 @@
 #include <utility>
 
 #include "../commands.hpp"
-#include "archive.hpp"
 #include "changes.hpp"
 #include "command_line.hpp"
 #include "cut_away.hpp"
 #include "export/output_file.hpp"
 #include "forms.hpp"
+#include "measurement.hpp"
 #include "render/numbers.hpp"
 #include "revision.hpp"
 #include "tables.hpp"
-#include "two_values.hpp"
 
 namespace flameprobe {
 

@@ -73,4 +73,12 @@ Result<Measurement> read_measurement(const std::string& path, const ChosenProces
 /// The measurement in the text of a report.json; `path` is for messages.
 Result<Measurement> parse_measurement(const std::string& text, const std::string& path);
 
+/// Old and new that were measured in one bench, as two values of a variable: their runs took turns.
+struct TwoSides {
+    Measurement before, after;  // paths: "version=old", "version=new"
+};
+/// Divides the points into those with the variable's first value and those with its second, with equal titles on both
+/// sides. An Error if no scenario has the variable, or it does not have two values.
+Result<TwoSides> two_values(const Measurement& measurement, const std::string& variable);
+
 }  // namespace flameprobe::compare

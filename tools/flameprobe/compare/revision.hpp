@@ -1,9 +1,11 @@
-// Finds the results that name a side of a comparison: a path, or a git revision whose results are in a store directory.
+// Finds the results that name a side of a comparison: a path, a git revision whose results are in a store directory, or
+// an archive, as a CI job keeps them.
 #pragma once
 
 #include <string>
 
 #include "base/result.hpp"
+#include "measurement.hpp"
 
 namespace flameprobe::compare {
 
@@ -12,5 +14,10 @@ namespace flameprobe::compare {
 Result<std::string> find_side(const std::string& name, const std::string& store);
 /// The newest DATE-COMMIT or DATE-COMMIT.NUMBER of that commit that has a report; empty if there is none.
 std::string newest_of(const std::string& commit, const std::string& store);
+
+/// Whether the name ends in .tar, .tgz, .tar.gz, .tar.xz or .tar.zst.
+bool is_archive(const std::string& path);
+/// Reads the report in the archive, unpacked by tar(1).
+Result<Measurement> read_archive(const std::string& path);
 
 }  // namespace flameprobe::compare
