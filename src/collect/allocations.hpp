@@ -11,7 +11,7 @@
 #include "capture/cell_reader.hpp"
 #include "capture/system_call_watch.hpp"
 #include "collect/pipeline.hpp"
-#include "profile/blocked_calls.hpp"
+#include "profile/counters.hpp"
 #include "profile/model.hpp"
 
 namespace flameprobe {

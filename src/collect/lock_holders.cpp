@@ -7,7 +7,7 @@
 #include "base/proc.hpp"
 #include "base/self_memory.hpp"
 #include "collect/pipeline.hpp"
-#include "profile/lock_counters.hpp"
+#include "profile/counters.hpp"
 
 namespace flameprobe {
 namespace {

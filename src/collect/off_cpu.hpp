@@ -16,7 +16,7 @@
 #include "collect/pipeline.hpp"
 #include "collect/tick_waits.hpp"
 #include "collect/wait_registry.hpp"
-#include "profile/lock_counters.hpp"
+#include "profile/counters.hpp"
 
 namespace flameprobe {
 

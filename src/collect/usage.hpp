@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "profile/blocked_calls.hpp"
+#include "profile/counters.hpp"
 
 namespace flameprobe {
 

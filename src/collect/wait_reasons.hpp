@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "profile/blocked_calls.hpp"
+#include "profile/counters.hpp"
 
 namespace flameprobe {
 

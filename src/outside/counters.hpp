@@ -1,4 +1,4 @@
-// Reads a profile's counters of waits and locks (profile/blocked_calls.hpp, profile/lock_counters.hpp).
+// Reads a profile's counters of waits and locks (profile/counters.hpp).
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "profile/blocked_calls.hpp"
-#include "profile/lock_counters.hpp"
+#include "profile/counters.hpp"
 
 namespace flameprobe {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "profile/lock_counters.hpp"
+#include "profile/counters.hpp"
 #include "symbolize/debug_file.hpp"
 #include "symbolize/debug_image.hpp"
 #include "symbolize/decompress.hpp"

@@ -9,7 +9,7 @@
 #include <map>
 #include <optional>
 
-#include "profile/lock_counters.hpp"
+#include "profile/counters.hpp"
 #include "profile/stand_in.hpp"
 #include "symbolize/demangle.hpp"
 #include "symbolize/module.hpp"

@@ -10,7 +10,7 @@
 #include "../child.hpp"
 #include "base/result.hpp"
 #include "outside/own_directory.hpp"
-#include "profile/blocked_calls.hpp"
+#include "profile/counters.hpp"
 
 namespace flameprobe::counting {
 
