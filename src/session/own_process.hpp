@@ -2,21 +2,41 @@
 // child of vfork even shares it.
 #pragma once
 
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstddef>
+
+#include "sandbox/host_restrictions.hpp"
+
 namespace flameprobe {
 
 class OwnProcess {
 public:
     /// This process.
-    OwnProcess() noexcept;
+    OwnProcess() noexcept : pid_(real_pid()), mark_(make_mark()) {}
 
     int pid() const noexcept { return pid_; }
     /// Async-signal-safe. Makes no system call in a host that is in a filter: a child of vfork cannot be told
     /// apart there, and would only end its parent's profile too early.
-    bool is_here() const noexcept;
+    bool is_here() const noexcept { return host_is_filtered ? marked() : real_pid() == pid_; }
     /// The same, asking the kernel where a filter may be in force too; a forked child is told apart without that.
-    bool is_surely_here() const noexcept;
+    bool is_surely_here() const noexcept { return marked() && real_pid() == pid_; }
 
 private:
+    /// The kernel's answer: getpid may be interposed, and glibc's of long ago was cached over vfork.
+    static int real_pid() noexcept { return static_cast<int>(::syscall(SYS_getpid)); }
+    /// Tells a forked child apart without a system call: it finds the page empty.
+    static const volatile char* make_mark() noexcept {
+        constexpr std::size_t size = 4096;
+        void* const page = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (page == MAP_FAILED) return nullptr;
+        auto* const mark = static_cast<char*>(page);
+        *mark = 1;
+        ::madvise(page, size, MADV_WIPEONFORK);
+        return mark;
+    }
     bool marked() const noexcept { return mark_ == nullptr || *mark_ != 0; }
 
     const int pid_;

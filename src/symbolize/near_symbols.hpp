@@ -56,10 +56,31 @@ public:
         : addresses_(std::move(addresses)), gaps_(addresses_.size()) {}
 
     /// Call for every function of the table, in any order. `end` is `start` where the table tells no size.
-    void add(std::uint64_t start, std::uint64_t end);
+    void add(std::uint64_t start, std::uint64_t end) {
+        const std::size_t next = addresses_.first_from(start);
+        if (next == addresses_.size()) return;
+        if (addresses_[next] < end) {
+            holding_.push_back(start);
+            return;
+        }
+        Gap& gap = gaps_[next];
+        if (gap.empty || start > gap.last) gap.last = start;
+        if (gap.empty || end > gap.reach) {
+            gap.reach = end;
+            gap.reaching = start;
+        }
+        gap.empty = false;
+    }
     /// Where those begin that hold an address or are the last before one, and those that reach farthest towards one: in
     /// them a label without a size names nothing. Sorted.
-    std::vector<std::uint64_t> starts() const;
+    std::vector<std::uint64_t> starts() const {
+        std::vector<std::uint64_t> all = holding_;
+        for (const Gap& gap : gaps_)
+            if (!gap.empty) all.insert(all.end(), {gap.last, gap.reaching});
+        std::ranges::sort(all);
+        all.erase(std::unique(all.begin(), all.end()), all.end());
+        return all;
+    }
 
 private:
     /// Of the functions that lie between two neighbours among the addresses.
