@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/base_name.hpp"
 #include "base/host_process.hpp"
+#include "base/paths.hpp"
 #include "base/proc_maps.hpp"
 #include "base/regular_file.hpp"
 #include "base/self_memory.hpp"

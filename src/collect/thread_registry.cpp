@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/base_name.hpp"
 #include "base/host_process.hpp"
+#include "base/paths.hpp"
 #include "base/proc.hpp"
 
 namespace flameprobe {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <tuple>
 
-#include "base/base_name.hpp"
+#include "base/paths.hpp"
 #include "export/text.hpp"
 
 namespace flameprobe {

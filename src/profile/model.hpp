@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/base_name.hpp"
 #include "base/file_identity.hpp"
+#include "base/paths.hpp"
 #include "profile/names.hpp"
 
 namespace flameprobe {

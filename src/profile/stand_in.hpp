@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/base_name.hpp"
+#include "base/paths.hpp"
 
 namespace flameprobe {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <vector>
 
-#include "base/base_name.hpp"
+#include "base/paths.hpp"
 #include "profile/stand_in.hpp"
 #include "render/numbers.hpp"
 #include "symbolize/raw_profile.hpp"

@@ -4,7 +4,7 @@
 #include <array>
 #include <set>
 
-#include "base/base_name.hpp"
+#include "base/paths.hpp"
 
 namespace flameprobe {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/base_name.hpp"
+#include "base/paths.hpp"
 #include "outside/counters.hpp"
 #include "render/describe.hpp"
 #include "render/lock_table.hpp"

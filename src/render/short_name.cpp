@@ -5,7 +5,7 @@
 #include <cctype>
 #include <optional>
 
-#include "base/base_name.hpp"
+#include "base/paths.hpp"
 #include "render/text.hpp"
 
 namespace flameprobe {

@@ -10,10 +10,10 @@
 #include <cstring>
 #include <string_view>
 
-#include "base/base_name.hpp"
 #include "base/clock.hpp"
 #include "base/host_process.hpp"
 #include "base/machine.hpp"
+#include "base/paths.hpp"
 #include "base/proc.hpp"
 
 namespace flameprobe {

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/number.hpp"
-#include "base/path_list.hpp"
+#include "base/paths.hpp"
 #include "capture/event_source.hpp"
 #include "session/output_path.hpp"
 #include "session/run_info.hpp"

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <memory>
 
-#include "base/debug_paths.hpp"
+#include "base/paths.hpp"
 #include "symbolize/byte_cursor.hpp"
 
 namespace flameprobe {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/debug_paths.hpp"
+#include "base/paths.hpp"
 
 namespace flameprobe {
 namespace {

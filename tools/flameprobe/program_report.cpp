@@ -3,7 +3,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "base/base_name.hpp"
+#include "base/paths.hpp"
 #include "output_of.hpp"
 #include "program.hpp"
 #include "render/name_advice.hpp"

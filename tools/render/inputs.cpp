@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/path_list.hpp"
+#include "base/paths.hpp"
 #include "loader.hpp"
 #include "memory_budget.hpp"
 #include "outside/processes.hpp"

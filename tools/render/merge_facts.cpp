@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "base/base_name.hpp"
+#include "base/paths.hpp"
 #include "outside/counters.hpp"
 #include "symbolize/named_profile.hpp"
 
