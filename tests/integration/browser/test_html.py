@@ -808,7 +808,7 @@ class HtmlTest(PageTest):
         self.assertTrue(self.details().startswith("Point at a box"))
 
     def test_numbers_of_locks_are_whole_beside_long_stacks(self):
-        # As lock_page.cpp writes it.
+        # As page_tables.cpp writes it.
         self.open()
         self.page.run("""document.querySelector('main').insertAdjacentHTML('afterend', '<details class="facts locks" open><summary>Locks</summary><table>' +
           '<tr><th>lock</th><th>waited for</th><th>waits</th><th>longest</th><th>held by, the longest first; what the holder did</th></tr>' +

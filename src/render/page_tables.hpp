@@ -1,4 +1,4 @@
-// The table of locks below a page.
+// The tables below a page.
 #pragma once
 
 #include <string>
@@ -9,5 +9,8 @@ namespace flameprobe {
 
 /// Which locks were waited for, how long, and what their holders did; empty if no holder is known.
 std::string lock_markup(const NamedProfile& profile);
+
+/// The processes of a run: CPU time, samples and their share. Empty if there is one process.
+std::string process_rows(const NamedProfile& profile);
 
 }  // namespace flameprobe
