@@ -2,11 +2,13 @@
 //
 // A thread gets its thread-local storage of a library with the first access to it, and where there is no memory for it
 // then, glibc ends the process (dl-tls.c, status 127). libelf, for one, first accesses its own to note that it has got
-// no memory.
+// no memory. All libraries of ours are linked into the core (preload/meson.build), so there is one such storage.
 #pragma once
 
 #include <pthread.h>
 #include <signal.h>
+
+#include <cstdint>
 
 namespace flameprobe {
 
@@ -43,12 +45,7 @@ private:
     pthread_attr_t attributes_;
 };
 
-/// Notes which libraries have such storage: the one that holds `address` and all that it needs, which stay loaded as
-/// long as it does. Not by dl_iterate_phdr(3), whose lock a forked child inherits locked if another thread held it
-/// (glibc 2.36). Only while one thread of ours runs at most.
-void note_thread_storage(const void* address);
-
-/// Gives the calling thread its storage of the libraries noted. False if there is no memory for it: the thread must end
+/// Gives the calling thread its storage of this library. False if there is no memory for it: the thread must end
 /// without an exception, which would need that storage. Not for signal handlers; allocates.
 [[nodiscard]] bool allocate_thread_storage();
 /// An address in the heap from which libc served the last thread that called that; 0 if none has.

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "base/host_signals.hpp"
-#include "base/own_threads.hpp"
 #include "base/system_call_names.hpp"
 #include "capture/alloc/host_allocations.hpp"
 #include "capture/handler/handler.hpp"
@@ -258,6 +257,5 @@ extern "C" __attribute__((visibility("default"))) const flameprobe_core* flamepr
         return &none;
     }
     make_statics();
-    note_thread_storage(&table);
     return &table;
 }

@@ -4,10 +4,6 @@
 
 #include <thread>
 
-#include "base/own_threads.hpp"
-
-using namespace flameprobe;
-
 namespace {
 
 int count_missing(dl_phdr_info* info, std::size_t, void* count) {
@@ -23,17 +19,16 @@ int missing() {
 
 }  // namespace
 
-TEST_CASE("allocate_thread_storage() gives a thread its storage of the libraries that were noted") {
+TEST_CASE("allocate_thread_storage() gives a thread its storage of its library") {
     void* const library = ::dlopen(STORAGE_PLUGIN, RTLD_NOW | RTLD_LOCAL);
     REQUIRE(library != nullptr);
-    void* const symbol = ::dlsym(library, "touch_storage");
-    REQUIRE(symbol != nullptr);
-    note_thread_storage(symbol);
+    auto* const allocate = reinterpret_cast<bool (*)()>(::dlsym(library, "allocate_storage"));
+    REQUIRE((allocate != nullptr));
     int before = 0, after = 0;
     bool allocated = false;
     std::thread([&] {
         before = missing();
-        allocated = allocate_thread_storage();
+        allocated = allocate();
         after = missing();
     }).join();
     CHECK(allocated);
