@@ -1,17 +1,64 @@
 // A loop spread over threads.
 #pragma once
 
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
 #include <cstddef>
+#include <exception>
 #include <functional>
+#include <mutex>
+#include <vector>
+
+#include "base/own_threads.hpp"
 
 namespace flameprobe {
 
 /// CPUs this process may run on, at least 1.
-unsigned allowed_cpus();
+inline unsigned allowed_cpus() {
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;  // more than 1,024 CPUs
+    return static_cast<unsigned>(std::max(CPU_COUNT(&set), 1));
+}
+
+struct ParallelLoop {
+    const std::function<void(std::size_t)>& work;
+    std::size_t count;
+    std::atomic<std::size_t> next = 0;  // relaxed: only hands out numbers; joining publishes the results
+    std::mutex mutex;
+    std::exception_ptr failure;
+
+    void run() {
+        for (std::size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) {
+            try {
+                work(i);
+            } catch (...) {
+                const std::lock_guard lock(mutex);
+                if (!failure) failure = std::current_exception();
+            }
+        }
+    }
+    static void* run_it(void* loop) {
+        static_cast<ParallelLoop*>(loop)->run();
+        return nullptr;
+    }
+};
 
 /// Calls `work(0)` ... `work(count - 1)`, each once, in any order, on up to `workers` threads, of which the caller is
-/// one; returns when all are done. The threads block all signals, so that a host's handlers never run on them. Without
-/// threads the caller does all calls. The first exception that `work` throws is rethrown at the end.
-void run_parallel(unsigned workers, std::size_t count, const std::function<void(std::size_t)>& work);
+/// one; returns when all are done. Without threads the caller does all calls. The first exception that `work` throws is
+/// rethrown at the end. Not std::thread, whose stacks would take most of a small limit of memory.
+inline void run_parallel(unsigned workers, std::size_t count, const std::function<void(std::size_t)>& work) {
+    ParallelLoop loop{work, count, {}, {}, {}};
+    std::vector<pthread_t> threads;
+    const std::size_t wanted = std::min<std::size_t>(workers, count);
+    threads.reserve(wanted);
+    const OwnThreadAttributes attributes;
+    for (pthread_t thread{}; threads.size() + 1 < wanted; threads.push_back(thread))
+        if (pthread_create(&thread, attributes.get(), ParallelLoop::run_it, &loop) != 0) break;
+    loop.run();
+    for (const pthread_t thread : threads) pthread_join(thread, nullptr);
+    if (loop.failure) std::rethrow_exception(loop.failure);
+}
 
 }  // namespace flameprobe
