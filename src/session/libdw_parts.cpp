@@ -4,20 +4,12 @@
 // storage are replaced: where libdw and libelf note errors, and where libdw gets memory.
 #include <elfutils/libdw.h>
 #include <libelf.h>
-#include <sys/types.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdlib>
-#include <memory>
-#include <mutex>
 #include <new>
-#include <unordered_map>
 #include <utility>
-#include <vector>
-
-#include "base/host_process.hpp"
 
 namespace flameprobe {
 namespace {
@@ -26,68 +18,26 @@ thread_local int libdw_error = 0, libelf_error = 0;
 
 int take(int& error) { return std::exchange(error, 0); }
 
-struct Free {
-    void operator()(void* memory) const { std::free(memory); }
+/// Memory that a Dwarf has got: for us its one Dwarf_CFI.
+struct alignas(std::max_align_t) OwnedBlock {
+    const Dwarf* owner;
+    OwnedBlock* next;
 };
 
-/// What one Dwarf has got. It is for one thread at a time.
-class Blocks {
-public:
-    /// Null if there is no memory.
-    void* get(std::size_t bytes, std::size_t alignment) {
-        void* place = free_;
-        if (std::align(alignment, bytes, place, room_) == nullptr) {
-            const std::size_t size = std::max(block_bytes, bytes + alignment);
-            blocks_.emplace_back(std::malloc(size));
-            place = blocks_.back().get();
-            room_ = place == nullptr ? 0 : size;
-            if (place == nullptr || std::align(alignment, bytes, place, room_) == nullptr) return nullptr;
-        }
-        free_ = static_cast<std::byte*>(place) + bytes;
-        room_ -= bytes;
-        return place;
+// Without a lock: a forked child would inherit it held. What is its parent's there nobody releases.
+constinit std::atomic<OwnedBlock*> all_owned{nullptr};
+
+void add(OwnedBlock* block) {
+    block->next = all_owned;
+    while (!all_owned.compare_exchange_weak(block->next, block)) {
     }
+}
 
-private:
-    static constexpr std::size_t block_bytes = 4096;
-
-    std::vector<std::unique_ptr<void, Free>> blocks_;
-    void* free_ = nullptr;
-    std::size_t room_ = 0;
-};
-
-/// Of all Dwarfs of the process. Never destroyed: see the collector's end.
-class AllBlocks {
-public:
-    Blocks& of(const Dwarf* dwarf) {
-        const std::scoped_lock lock(mutex_);
-        return blocks_[dwarf];
+void release(const Dwarf* owner) {
+    for (OwnedBlock *block = all_owned.exchange(nullptr), *next = nullptr; block != nullptr; block = next) {
+        next = block->next;
+        block->owner == owner ? std::free(block) : add(block);
     }
-    void release(const Dwarf* dwarf) {
-        const std::scoped_lock lock(mutex_);
-        blocks_.erase(dwarf);
-    }
-
-private:
-    std::mutex mutex_;
-    std::unordered_map<const Dwarf*, Blocks> blocks_;  // references stay valid
-};
-
-alignas(AllBlocks) constinit std::byte blocks_place[sizeof(AllBlocks)]{};
-constinit std::atomic<pid_t> blocks_of{0};  // the process; negative while they are being made
-
-// A forked child begins with none: a lock that its parent's collector held would be held for ever there, and it uses no
-// Dwarf of its parent's.
-AllBlocks& all_blocks() {
-    auto* const blocks = reinterpret_cast<AllBlocks*>(blocks_place);
-    const pid_t here = host_process();
-    for (pid_t known = blocks_of.load(std::memory_order_acquire); known != here;
-         known = blocks_of.load(std::memory_order_acquire)) {
-        if (known == -here || !blocks_of.compare_exchange_strong(known, -here)) continue;
-        new (blocks) AllBlocks;
-        blocks_of.store(here, std::memory_order_release);
-    }
-    return *blocks;
 }
 
 /// Head of libdw's blocks (libdwP.h).
@@ -126,10 +76,12 @@ Block* __libdw_alloc_tail(Dwarf*) {
 }
 Block* __libdw_thread_tail(Dwarf*) { return &full; }
 // libdw's stack frames hold nothing that would have to be released.
-void* __libdw_allocate(Dwarf* dwarf, std::size_t bytes, std::size_t alignment) {
-    void* const memory = all_blocks().of(dwarf).get(bytes, alignment);
-    if (memory == nullptr) throw std::bad_alloc();
-    return memory;
+void* __libdw_allocate(Dwarf* dwarf, std::size_t bytes, std::size_t /*alignment*/) {
+    auto* const block = static_cast<OwnedBlock*>(std::malloc(sizeof(OwnedBlock) + bytes));
+    if (block == nullptr) throw std::bad_alloc();
+    block->owner = dwarf;
+    add(block);
+    return block + 1;
 }
 // Without a Dwarf's own handler, since memory that lacks is always an exception here.
 void __libdw_oom() { throw std::bad_alloc(); }
@@ -138,7 +90,7 @@ Dwarf_OOM dwarf_new_oom_handler(Dwarf*, Dwarf_OOM) { return nullptr; }
 // The linker puts it in the place of dwarf_end (--wrap).
 int __wrap_dwarf_end(Dwarf* dwarf) {
     const int result = __real_dwarf_end(dwarf);
-    all_blocks().release(dwarf);
+    release(dwarf);
     return result;
 }
 
