@@ -24,14 +24,9 @@ struct ScopeRecord {
     bool operator==(const ScopeRecord&) const = default;
 };
 
-/// Every word of `bytes`, which lie at `address`, that is a seal over itself and the two words after it; appended in
-/// the order of addresses. One word in 2^17 of anything else passes too: the caller compares the pc with the frames.
-void scan_for_seals(std::uint64_t address, std::span<const std::byte> bytes, std::vector<ScopeRecord>& out);
-
 namespace detail {
 
-/// The portable scan, and the CPU's own (only if has_vector_scan()); each by name for tests and measurements.
-void scan_word_by_word(std::uint64_t address, std::span<const std::byte> bytes, std::vector<ScopeRecord>& out);
+/// The CPU's own scan, only if has_vector_scan(); by name for tests and measurements, as the portable one below.
 void scan_by_vectors(std::uint64_t address, std::span<const std::byte> bytes, std::vector<ScopeRecord>& out);
 bool has_vector_scan();
 
@@ -83,6 +78,16 @@ inline void scan_from(const Range& range, std::size_t first, std::vector<ScopeRe
     }
 }
 
+inline void scan_word_by_word(std::uint64_t address, std::span<const std::byte> bytes, std::vector<ScopeRecord>& out) {
+    scan_from(record_range(address, bytes), 0, out);
+}
+
 }  // namespace detail
+
+/// Every word of `bytes`, which lie at `address`, that is a seal over itself and the two words after it; appended in
+/// the order of addresses. One word in 2^17 of anything else passes too: the caller compares the pc with the frames.
+inline void scan_for_seals(std::uint64_t address, std::span<const std::byte> bytes, std::vector<ScopeRecord>& out) {
+    (detail::has_vector_scan() ? detail::scan_by_vectors : detail::scan_word_by_word)(address, bytes, out);
+}
 
 }  // namespace flameprobe

@@ -1,7 +1,8 @@
-// How each engine wants a profile.
+// How each engine wants a profile, and what its answer means for the windows that were sent.
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "push/http_client.hpp"
 #include "push/settings.hpp"
@@ -14,5 +15,22 @@ Request request_for(const NamedProfile& profile, const EngineOptions& options, c
 
 /// "a b" is "a%20b" (RFC 3986).
 std::string url_encoded(const std::string& text);
+
+enum class Verdict {
+    accepted,
+    later,      // worth another try
+    too_large,  // in smaller pieces perhaps
+    refused,
+};
+
+/// Accepted: 2xx, and 409 that says that the engine has the profile already. Worth another try: no answer, 408, 425,
+/// 429, 499, 5xx, and 409 and 422 with a temporary failure in the text: Pyroscope answers 422 while it starts, with
+/// gRPC's "unavailable". Too large: 413. All other answers are refusals: redirections, a 2xx of OTLP that says that
+/// profiles were rejected, and a page of HTML, since that URL is not the engine's.
+Verdict verdict_of(const Answer& answer, Protocol protocol);
+
+/// What an ExportProfilesServiceResponse (protobuf) says about rejected profiles; nothing if none were.
+/// opentelemetry.io/docs/specs/otlp/#partial-success: they must not be sent again.
+std::string rejection_in(std::string_view response);
 
 }  // namespace flameprobe::push

@@ -8,8 +8,8 @@
 
 #include "base/printed.hpp"
 #include "push/pieces.hpp"
+#include "push/protocols.hpp"
 #include "push/report.hpp"
-#include "push/verdict.hpp"
 
 namespace flameprobe::push {
 
