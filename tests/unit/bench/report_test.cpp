@@ -6,7 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "system_calls.hpp"
+#include "figures.hpp"
 
 using namespace flameprobe::bench;
 using doctest::Approx;

@@ -1,7 +1,8 @@
-// Figures of a report as text.
+// Figures of a report as text, and those that are worked out of several.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "report.hpp"
 #include "scaling.hpp"
@@ -40,5 +41,22 @@ std::string answer_of(const PointReport& point);
 
 /// "requests" as one: "request".
 std::string one_of(const std::string& unit);
+
+// CPU time in system calls, from the functions of a report.
+
+struct CallCost {
+    std::string name;  // sendto
+    double cost = 0;   // CPU nanoseconds per unit of work, in the kernel for this call
+};
+
+struct CallCosts {
+    std::vector<CallCost> calls;  // the dearest first
+    /// Of all system calls; more than the sum of `calls` by other calls and scheduling at a call's return.
+    double whole = 0;
+};
+
+/// By the kernel's functions of a call (__x64_sys_sendto, do_writev) where its frames may be sampled, else by the frame
+/// that stands for them ([kernel: sendto]).
+CallCosts system_calls(const PointReport& point);
 
 }  // namespace flameprobe::bench

@@ -6,7 +6,6 @@
 #include "render/numbers.hpp"
 #include "report.hpp"
 #include "scaling.hpp"
-#include "system_calls.hpp"
 
 namespace flameprobe::bench {
 
