@@ -43,7 +43,7 @@ def recorded():
         with started(["redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", place], place, environment) as server:
             wait_until(lambda: listening(int(port)), what="redis listens")
             with started(["redis-benchmark", "-p", port, "-t", "set,lrange_300", "-n", "100000000", "-c", "20", "-q"], place, environment):
-                lines = [line for command in ("flameprobe top", f"flameprobe top --once {server.pid}",
+                lines = [line for command in ("flameprobe top | head -3", f"flameprobe top --once {server.pid}",
                                               f"flameprobe attach -d 10s {server.pid}",
                                               f"flameprobe-render flameprobe.redis-server.{server.pid}.fprobe --top 5")
                          for line in typed(command, directory)]
