@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "../close_from.hpp"
+#include "../status_text.hpp"
 #include "base/clock.hpp"
 #include "base/host_process.hpp"
 #include "collect/profile_stacks.hpp"
@@ -234,7 +235,7 @@ std::string Recorder::wait_for_end() {
     while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
     }
     remove(directory_);  // what a killed one has left
-    if (WIFSIGNALED(status)) told = std::string("the recorder was killed by SIG") + sigabbrev_np(WTERMSIG(status));
+    if (WIFSIGNALED(status)) told = "the recorder was " + status_text(status);
     return told.empty() ? told : "recording of process " + std::to_string(target_) + " ended early: " + told;
 }
 

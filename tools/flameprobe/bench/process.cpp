@@ -104,12 +104,6 @@ bool Process::end(int signal, Seconds patience) {
     return in_order;
 }
 
-std::string status_text(int wait_status) {
-    if (WIFEXITED(wait_status)) return "exit status " + std::to_string(WEXITSTATUS(wait_status));
-    const char* name = sigabbrev_np(WTERMSIG(wait_status));
-    return "killed by SIG" + std::string(name != nullptr ? name : "?");
-}
-
 namespace {
 
 struct Stat {

@@ -58,9 +58,6 @@ private:
     rusage usage_{};
 };
 
-/// "exit status 3", "killed by SIGSEGV".
-std::string status_text(int wait_status);
-
 // CPU time of a process and all its descendants.
 
 /// Nanoseconds that the tree has used up to now: living processes by their CPU clocks, and the children they have

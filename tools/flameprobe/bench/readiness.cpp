@@ -11,6 +11,7 @@
 #include <memory>
 #include <regex>
 
+#include "../status_text.hpp"
 #include "base/clock.hpp"
 #include "process.hpp"
 

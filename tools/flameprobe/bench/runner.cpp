@@ -8,6 +8,7 @@
 
 #include "../preload_path.hpp"
 #include "../stat/counters.hpp"
+#include "../status_text.hpp"
 #include "base/clock.hpp"
 #include "bench_file.hpp"
 #include "process.hpp"

@@ -18,6 +18,7 @@
 #include "../end_signals.hpp"
 #include "../live/process_list.hpp"
 #include "../run_check.hpp"
+#include "../status_text.hpp"
 #include "base/clock.hpp"
 #include "base/host_process.hpp"
 #include "base/proc.hpp"
@@ -84,12 +85,6 @@ Result<StatRequest> parse_stat(int argc, char* argv[]) {
 bool counts_waits(const std::string& events) {
     const std::string list = "," + events + ",";
     return list.find(",offcpu,") != std::string::npos || list.find(",wall,") != std::string::npos;
-}
-
-std::string ended_text(int status) {
-    if (WIFEXITED(status)) return "exit status " + std::to_string(WEXITSTATUS(status));
-    const char* name = sigabbrev_np(WTERMSIG(status));
-    return "killed by SIG" + std::string(name != nullptr ? name : "?");
 }
 
 /// False if it could not be written, after a message.
@@ -185,7 +180,7 @@ int stat_of_command(const StatRequest& request, int argc, char* argv[]) {
     facts.seconds = static_cast<double>(monotonic_ns() - begin) / 1e9;
     for (int i = request.command; i < argc; ++i)
         facts.command += (i > request.command ? " " : "") + std::string(argv[i]);
-    facts.ended = ended_text(ended);
+    facts.ended = status_text(ended);
     facts.status = WIFEXITED(ended) ? WEXITSTATUS(ended) : 128 + WTERMSIG(ended);
     facts.usage = child->usage();
     facts.processes = tasks.processes();
