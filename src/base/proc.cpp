@@ -113,13 +113,26 @@ std::optional<std::uint64_t> status_number(const std::string& status, const std:
     return std::strtoull(status.c_str() + at + key.size() + 2, nullptr, base);
 }
 
-// proc(5), Uid: real, effective, saved and the file system's.
-std::optional<uid_t> effective_user_of(const std::string& process) {
+std::optional<ProcessUsers> users_of(const std::string& process) {
     const auto status = read_small_file((process + "/status").c_str());
-    const auto line = status ? status->find("\nUid:\t") : std::string::npos;
+    constexpr std::string_view key = "\nUid:\t";
+    const auto line = status ? status->find(key) : std::string::npos;
     if (line == std::string::npos) return std::nullopt;
-    const std::size_t effective = status->find('\t', line + 6) + 1;
-    return number_in<uid_t>(std::string_view(*status).substr(effective, status->find('\t', effective) - effective));
+    std::string_view left = std::string_view(*status).substr(line + key.size());
+    ProcessUsers users;
+    for (uid_t* const user : {&users.real, &users.effective, &users.saved}) {
+        const std::string_view text = left.substr(0, left.find('\t'));
+        const auto number = number_in<uid_t>(text);
+        if (!number) return std::nullopt;
+        *user = *number;
+        left.remove_prefix(std::min(left.size(), text.size() + 1));
+    }
+    return users;
+}
+
+std::optional<uid_t> effective_user_of(const std::string& process) {
+    const auto users = users_of(process);
+    return users ? std::optional(users->effective) : std::nullopt;
 }
 
 int filters_in_force(const std::string& status) {

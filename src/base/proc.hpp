@@ -37,6 +37,11 @@ std::uint64_t stat_number(std::string_view stat, int number);
 /// The number behind `key` in the text of a /proc/PID/status or /proc/PID/task/TID/status (proc(5)), in its unit there;
 /// nothing if it has no such line. Signal masks are to the `base` 16.
 std::optional<std::uint64_t> status_number(const std::string& status, const std::string& key, int base = 10);
+/// A process's users (proc(5), Uid) by its directory in /proc; nothing if it has ended.
+struct ProcessUsers {
+    uid_t real = 0, effective = 0, saved = 0;
+};
+std::optional<ProcessUsers> users_of(const std::string& process);
 /// The user whose rights a process has, by its directory in /proc, which itself belongs to root where the process may
 /// not be dumped. Nothing if it has ended.
 std::optional<uid_t> effective_user_of(const std::string& process);

@@ -16,7 +16,8 @@ FoundFile::FoundFile(std::string path, LookUp how) : path_(std::move(path)), how
     if (place_ && ::fstat(place_.get(), &status_) != 0) place_.reset();
 }
 
-// Below another root its links lead to its own files, whoever made them. Linux before 5.6 cannot tell.
+// Links below the root of another process are followed within that root. Linux before 5.6 has no openat2(2): there
+// nothing is found below another root.
 Descriptor FoundFile::look_up(int flags) const {
     flags |= O_CLOEXEC | (how_.links ? 0 : O_NOFOLLOW);
     if (how_.root < 0) return Descriptor(::open(path_.c_str(), flags));

@@ -24,7 +24,8 @@ struct alignas(std::max_align_t) OwnedBlock {
     OwnedBlock* next;
 };
 
-// Without a lock: a forked child would inherit it held. What is its parent's there nobody releases.
+// A list without a lock, since a forked child could inherit the lock held. Blocks that the parent had are never freed
+// in the child.
 constinit std::atomic<OwnedBlock*> all_owned{nullptr};
 
 void add(OwnedBlock* block) {

@@ -13,7 +13,7 @@ std::string where_the_time_went(const NamedProfile& profile);
 
 /// The one thing that would make the picture tell more: names of functions, frames of the kernel, more samples.
 /// `names`: what name_advice() says. Empty where nothing is badly missing.
-/// `brief`: what no sample covers was used by threads that ran for a few samples only.
+/// `brief`: most of the CPU time without samples was used by threads that ran for less than ten periods.
 std::string what_would_be_better(const NamedProfile& profile, std::uint64_t samples, const std::string& names,
                                  bool brief);
 

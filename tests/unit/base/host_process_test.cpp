@@ -109,7 +109,7 @@ TEST_CASE("files are regular ones, of the process that is watched") {
           }) == 0);
 }
 
-// Whoever waits to write to it would go on.
+// Opening a FIFO to read would let a program go on that waits to open it for writing.
 TEST_CASE("what is no regular file is not even opened") {
     const std::string path = "/tmp/regular-file-" + std::to_string(::getpid());
     REQUIRE(::mkfifo(path.c_str(), 0600) == 0);

@@ -71,8 +71,8 @@ void keep_only(const Descriptor& end, const Descriptor& parent) {
     close_from(static_cast<unsigned>(high) + 1);
 }
 
-/// Memory or a file of the target's that does not answer (userfaultfd, FUSE) may hold the recorder where it does not
-/// learn that nobody waits for it any more.
+/// Reading memory or a file of the target may block for ever (userfaultfd, FUSE). The recorder then does not see that
+/// the command that started it has ended, so it ends itself a minute after that.
 void end_some_time_after_parent() {
     constexpr unsigned seconds = 60;
     struct sigaction limit {};
@@ -209,7 +209,8 @@ Result<Recorder> Recorder::start(pid_t target, const AttachSettings& settings) {
     return recorder;
 }
 
-/// False when it has ended. One that is killed since nobody wants to wait is no longer waited for.
+/// Waits until the recorder writes or ends; false when it has ended. When `interrupted_` becomes readable the recorder
+/// is killed, and its end is still waited for.
 bool Recorder::read_more(std::string& told) {
     pollfd watched[] = {{life_.get(), POLLIN, 0}, {interrupted_, POLLIN, 0}};
     if (::poll(watched, std::size(watched), -1) < 0) return errno == EINTR;

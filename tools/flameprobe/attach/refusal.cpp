@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <optional>
 #include <set>
@@ -21,19 +20,8 @@ namespace flameprobe {
 
 namespace {
 
-struct User {
-    unsigned real = 0, effective = 0, saved = 0;
-    bool is(unsigned other) const { return real == other && effective == other && saved == other; }
-};
-
-std::optional<User> user_of(const std::string& process) {
-    const auto status = read_small_file((process + "/status").c_str());
-    const auto line = status ? status->find("\nUid:\t") : std::string::npos;
-    User user;
-    if (line == std::string::npos ||
-        std::sscanf(status->c_str() + line, "\nUid:\t%u\t%u\t%u", &user.real, &user.effective, &user.saved) != 3)
-        return std::nullopt;
-    return user;
+bool are_all(const ProcessUsers& users, uid_t user) {
+    return users.real == user && users.effective == user && users.saved == user;
 }
 
 /// A number from /proc/PID/status.
@@ -49,13 +37,13 @@ bool is_kernel_thread(const std::string& stat) {
 
 /// The kernel lets nobody but root look at it (proc(5), /proc/sys/fs/suid_dumpable): then its files in /proc are
 /// root's.
-bool is_undumpable(const std::string& process, const User& user) {
+bool is_undumpable(const std::string& process, const ProcessUsers& user) {
     struct stat status {};
     return ::stat((process + "/environ").c_str(), &status) == 0 && status.st_uid != user.effective;
 }
 
-std::string why_no_maps(const std::string& process, const std::string& name, const User& user) {
-    if (!user.is(::geteuid()))
+std::string why_no_maps(const std::string& process, const std::string& name, const ProcessUsers& user) {
+    if (!are_all(user, ::geteuid()))
         return name + " belongs to another user, " + std::to_string(user.effective) +
                ": attach as that user, or as root (sudo flameprobe attach ...)";
     if (is_undumpable(process, user))
@@ -127,7 +115,7 @@ std::string why_not_attached(pid_t pid, bool waits) {
     const std::string process = "/proc/" + std::to_string(pid);
     const std::string number = number_of_process(pid);
     const auto stat = read_small_file((process + "/stat").c_str());
-    const auto user = user_of(process);
+    const auto user = users_of(process);
     if (!stat || !user) return "there is no " + number;  // any more
     if (pid == ::getpid()) return number + " is flameprobe itself";
     if (is_kernel_thread(*stat))
