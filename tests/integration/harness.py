@@ -188,13 +188,13 @@ SAME_USER = ["env"]  # who is an ordinary one
 
 def run(argv, directory, env=None, timeout=120, **popen):
     """Runs a program to its end. After `timeout` seconds its process group is killed and timed_out is set."""
-    start = time.monotonic()
     others = collectors()
     argv = [str(a) for a in argv]
     launcher = next((user for user in (AS_ORDINARY_USER, SAME_USER) if argv[:len(user)] == user), None)
     if launcher and env and "LD_PRELOAD" in env:  # the program's, not the launcher's
         env = dict(env)
         argv[len(launcher):len(launcher)] = ["env", f"LD_PRELOAD={env.pop('LD_PRELOAD')}"]
+    start = time.monotonic()
     process = subprocess.Popen(argv, cwd=popen.pop("cwd", directory), env=env or clean_environment(),
                                stdin=popen.pop("stdin", subprocess.DEVNULL), stdout=popen.pop("stdout", subprocess.PIPE),
                                stderr=popen.pop("stderr", subprocess.PIPE), start_new_session=True, text=True,
@@ -202,14 +202,15 @@ def run(argv, directory, env=None, timeout=120, **popen):
     timed_out = False
     try:
         out, err = process.communicate(timeout=timeout)
+        seconds = time.monotonic() - start  # its user goes on here
         settle(process.pid, others)
     except subprocess.TimeoutExpired:
-        timed_out = True
+        timed_out, seconds = True, timeout
         end_group(process.pid)
         out, err = process.communicate()
     finally:
         end_group(process.pid)
-    return Run(process.returncode, out or "", err or "", Path(directory), time.monotonic() - start, process.pid, timed_out)
+    return Run(process.returncode, out or "", err or "", Path(directory), seconds, process.pid, timed_out)
 
 
 def ordinary_user(case):

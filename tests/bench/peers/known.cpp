@@ -6,7 +6,7 @@
 //   idle THREADS     threads that sleep and work 50 us in turn: three rounds of ten in `early`, then seven in `late`
 //   deep ROUNDS      from two callers, 70 and 30, down 448 frames of half a kilobyte; all work is at the bottom
 //   lambdas ROUNDS   two lambdas of one function, 60 and 40
-//   allocs ROUNDS    three functions that allocate blocks of 256 bytes, 50, 30 and 20 of each hundred
+//   allocs ROUNDS    three functions that allocate blocks of 256 bytes, 50, 30 and 20 of each hundred; "wall NS" too
 //   busy THREADS     as much work whatever the number of threads; prints "wall NS"
 #include <pthread.h>
 #include <time.h>
@@ -133,12 +133,14 @@ SITE(30)
 SITE(20)
 
 void allocs(unsigned long rounds) {
+    const std::uint64_t begun = now(CLOCK_MONOTONIC);
     for (unsigned long round = 0; round < rounds; ++round) {
         site_50(scale_of(round));
         site_30(scale_of(round));
         site_20(scale_of(round));
     }
-    std::puts("site_50 50\nsite_30 30\nsite_20 20");
+    std::printf("site_50 50\nsite_30 30\nsite_20 20\nwall %llu\n",
+                static_cast<unsigned long long>(now(CLOCK_MONOTONIC) - begun));
 }
 
 void busy(unsigned long count) {

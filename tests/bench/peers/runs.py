@@ -4,7 +4,6 @@ import contextlib
 import re
 import resource
 import threading
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,17 +55,17 @@ class Memory:
 
 def execute(command, directory, memory=False, timeout=120):
     """NotHere where it fails."""
-    before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with Memory() if memory else contextlib.nullcontext() as watched:
         ran = profilers.run(command, directory, timeout=timeout)
-    seconds, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if ran.timed_out:
         raise NotHere(f"it took more than {timeout} s")
     if ran.returncode != 0:
         raise NotHere(f"exit status {ran.returncode}: {profilers.last_words(ran.stderr)}")
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     stdout = OF_FLAMEGRAPH.sub("", ran.stdout)
-    return Ran(stdout, ran.stderr, seconds, used, watched.peak if memory else 0)
+    return Ran(stdout, ran.stderr, ran.seconds, used, watched.peak if memory else 0)
 
 
 def shell(command, directory, memory=False, timeout=120):
