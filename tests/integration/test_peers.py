@@ -83,6 +83,11 @@ class Counting(Case):
         self.assertEqual(tables.ahead_of_us(figures)[4:], ["| some | ahead 11.0 | 31.0 | not explained |", ""])
         self.assertEqual(tables.what_keeps_us(figures), ["- Not explained: ahead, some."])
 
+    def test_shares_that_differ_by_a_point_are_the_same_picture(self):
+        for table, expected in (("truth", False), ("cost", True)):
+            self.assertEqual(ahead(Row(table, "some", "%"), [0.020, 0.021, 0.022], [0.030, 0.031, 0.032]), expected)
+        self.assertTrue(ahead(Row("rooted", "some", "%", "more"), [0.98, 0.99, 1.0], [0.94, 0.95, 0.96]))
+
     def test_nothing_costs_less_than_nothing(self):
         cost = Row("cost", "some", "%")
         self.assertFalse(ahead(cost, [-0.07, -0.06, -0.05], [-0.02, -0.01, 0.0]))

@@ -30,13 +30,17 @@ CAUSES = (
           "Inherited events miss what brief and mostly idle threads do: see the rows of 2 ms and of 2,000 idle threads. "
           "What they cost grows with the CPUs ([0014](decisions/0014-one-event-a-thread.md)). "
           "At a switch between such threads the kernel only swaps their contexts (`context_equiv()`). "
-          "FlameProbe's event is stopped and the other started; what that costs here was not measured apart.",
+          "FlameProbe's event is stopped and the other started; what that costs here was not measured apart. "
+          "Where all CPUs are busy, what FlameProbe unwinds meanwhile is the program's time too.",
           r"threads, |pthread|forwarder", KERNEL),
     Cause("A thread opens its own event", "async-profiler's hook does it in the new thread, so that who creates it does not wait. "
           "FlameProbe's collector opens it, so that no signal is needed. For whole lives see pthread_join.",
           r"threads, |pthread", "async-profiler"),
     Cause("Children inherit the event", "The kernel does it in fork. FlameProbe makes its library ready in the child, "
           "which opens its own events once it has used 5 ms ([0004](decisions/0004-when-a-child-is-sampled.md)).", "fork", KERNEL),
+    Cause("Stacks are unwound afterwards", "perf writes copies of stacks, megabytes a second, and unwinds them when it reports. "
+          "FlameProbe unwinds while the program runs, and shares its caches and memory: see the CPU time of all.",
+          r"Hz, by its clock", "perf dwarf|cargo flamegraph"),
     Cause("No stack is copied", "Without frame pointers such a profile has no whole stacks. "
           "FlameProbe copies 8 KiB above 1,000 Hz and 40 KiB below, 1 to 5 µs a sample "
           "([0001](decisions/0001-bytes-of-stack.md)), and unwinds while the program runs.", r"Hz", "perf -g"),

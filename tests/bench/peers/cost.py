@@ -2,6 +2,7 @@
 disk cost beyond the program alone."""
 
 import functools
+import statistics
 import time
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from programs import Missing, find, free_port, listening
 
 from figures_of_runs import Row
 from rounds import Task
-from runs import execute
+from runs import elapsed, execute
 from truth import KNOWN
 
 RATES = (99, 997, 4000)
@@ -109,8 +110,8 @@ def threads(count):
 def starts(times, user):
     """`true` from its start to where its user goes on, with whatever is written at the end."""
     def run(profiler, directory):
-        seconds = sorted(execute(profiler.command(["/bin/true"], 99, directory), directory).seconds for _ in range(times))
-        return [seconds[times // 2]], None, None
+        command = profiler.command(["/bin/true"], 99, directory)
+        return [statistics.median(elapsed(command, directory) for _ in range(times))], None, None
     return Task([Row("cost", "start and end of `true`, with what it writes", "ms")], run, [beyond],
                 also={Undrawn.name: Undrawn(user)})
 
