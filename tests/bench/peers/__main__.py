@@ -5,10 +5,11 @@ what does not and why, and runs everything in turn, round after round, until the
 --whole. That can be done in parts, each with its date: --whole --parts code --minutes 12, then --add --whole --parts lives,
 and so on. A row that is measured anew takes the place of the earlier one. Every value and each profiler's own stacks are
 kept in BUILD/peers; the tables and plots are BUILD/peers/index.html and plots.png. --write also puts the tables into
-docs/performance.md; --minutes 0 --add --write does it again without measuring. BUILD is `build`, or FLAMEPROBE_BUILD."""
+docs/performance.md and the plots into docs/images; --minutes 0 --add --write does it again without measuring. BUILD is `build`, or FLAMEPROBE_BUILD."""
 
 import argparse
 import shlex
+import shutil
 import subprocess
 import sys
 import time
@@ -101,10 +102,12 @@ def tasks_of(options, here, user):
 def results(figures, columns, output, write):
     first, whole = summary.first_screen(figures, columns), tables.whole(figures, columns)
     (output / "tables.md").write_text(f"{first}\n\n{whole}")
-    plots.write(figures, f"{first}\n{whole}", f"FlameProbe beside other profilers, {tables.now()}, {tables.machines(figures)}", output)
+    plots.write(figures, f"{first}\n{whole}", f"FlameProbe beside other profilers, {summary.days(figures)}, {tables.machines(figures)}", output)
     print(f"{first}\n\n{whole}")
     if write and not tables.put_into(ROOT / "docs" / "performance.md", {"summary": first, "tables": whole}):
         raise SystemExit("docs/performance.md has no markers for the tables")
+    if write:
+        shutil.copy(output / "plots.svg", ROOT / "docs" / "images" / "peers.svg")
 
 
 def prepared(options, user):

@@ -91,9 +91,12 @@ def allocations(figures):
     return [*lines, ""]
 
 
+def days(figures):
+    return " and ".join(sorted({call.begun.split()[0] for call in figures.call_of.values() if call.machine})) or "an earlier day"
+
+
 def first_screen(figures, columns):
-    days = sorted({call.begun.split()[0] for call in figures.call_of.values() if call.machine})
-    lines = [f"Medians of {' and '.join(days) or 'an earlier day'}, {machines(figures)}. Bold: better than FlameProbe beyond the spread.", "",
+    lines = [f"Medians of {days(figures)}, {machines(figures)}. Bold: better than FlameProbe beyond the spread.", "",
              f"| | {' | '.join(columns)} |", "|-" * (len(columns) + 1) + "|"]
     lines += [*count_rows(figures, columns), *cost_rows(figures, columns), "", *allocations(figures),
               "### Where a peer is ahead, and what keeps FlameProbe from it", ""]
