@@ -109,12 +109,13 @@ class Counting(Case):
         self.assertEqual((third.values[row]["FlameProbe"], third.values[other]["FlameProbe"]), ([0.7], [0.6]))
         self.assertNotIn(row, third.notes)
         told = tables.measured(third.rows("rooted"), third)
-        self.assertEqual(told, "1 run of each; 2026-01-02 11:00. On 2026-01-01 10:00 to 10:09, load 0.1 to 0.2: other.")
+        self.assertEqual(told, "1 run of each; 2026-01-02 11:00. Measured 2026-01-01 10:00 to 10:09, load 0.1 to 0.2: other.")
         self.assertEqual(len(self.figures().values), 0)
 
     def test_each_cause_is_about_a_row(self):
         """The first that fits; a cause that fits nothing explains nothing."""
-        rows = {"C++ engine, 4,000 Hz, by its clock": ("gperftools", "perf -g"), "pthread_create": ("gperftools", "async-profiler", "samply"),
+        rows = {"C++ engine, 4,000 Hz, by its clock": ("gperftools", "perf -g", "perf dwarf"),
+                "pthread_create": ("gperftools", "async-profiler", "samply"),
                 "2,000 threads, 99 Hz, by their clock": ("perf -g",), "fork and exit of a shell": ("samply",),
                 "C++ engine, 997 Hz, memory at most": ("samply",), "distance to the known sites": ("heaptrack",)}
         found = [cause_of(Row("cost", name, "%"), peer) for name, peers in rows.items() for peer in peers]

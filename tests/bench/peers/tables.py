@@ -58,7 +58,7 @@ def measured(rows, figures):
     runs = [len(values) for row in rows for values in figures.values.get(row, {}).values()]
     text = f"{counted(runs, 'run')}; {when(usual)}."
     for call in others:
-        text += f" On {when(call)}: {'; '.join(row.name for row in calls[call])}."
+        text += f" Measured {when(call)}: {' '.join(f'{row.name}.' for row in calls[call])}"
     return text
 
 
