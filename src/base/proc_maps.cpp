@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <span>
 
 #include "base/host_process.hpp"
 #include "base/proc.hpp"
@@ -50,9 +51,11 @@ ProcMaps::ProcMaps(std::string of_proc) : text(of_proc.begin(), of_proc.end()) {
 }
 
 std::optional<MapsLine> file_around(const ProcMaps& maps, std::size_t line) {
-    const auto& lines = maps.lines;
+    constexpr std::size_t most_beside = 64;  // a just-in-time compiler may have thousands in a row
+    const std::size_t first_line = line - std::min(line, most_beside);
+    const auto lines = std::span(maps.lines).first(std::min(line + most_beside + 1, maps.lines.size()));
     std::size_t below = line, above = line;
-    while (below > 0 && lines[below].inode == 0 && lines[below - 1].end == lines[below].start) --below;
+    while (below > first_line && lines[below].inode == 0 && lines[below - 1].end == lines[below].start) --below;
     while (above + 1 < lines.size() && lines[above].inode == 0 && lines[above + 1].start == lines[above].end) ++above;
     const MapsLine &first = lines[below], &last = lines[above];
     const bool one_file = lines[line].inode == 0 && first.inode != 0 && first.inode == last.inode &&

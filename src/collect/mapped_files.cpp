@@ -144,10 +144,15 @@ bool is_without_file(std::string_view path) {
 }
 
 // Just-in-time compilers write into shared memory, too (PHP's, .NET's), which the kernel shows as files: shared
-// anonymous memory as /dev/zero, System V's as /SYSV, and memfd's, which may also hold a library.
-bool holds_no_file(const CodeRegion& region) {
-    return is_without_file(region.path) ||
-           (region.path.starts_with("/memfd:") && !ElfImage::from_memory(region).has_value());
+// anonymous memory as /dev/zero, System V's as /SYSV, and memfd's, which may also hold a library. Of a memfd with
+// thousands of regions one is read.
+bool holds_no_file(const CodeRegion& region, const CodeMap& known) {
+    if (is_without_file(region.path)) return true;
+    if (!region.path.starts_with("/memfd:")) return false;
+    const CodeRegion* const before = known.before(region.start);
+    if (before != nullptr && before->inode == region.inode && before->device == region.device)
+        return before->kind == RegionKind::anonymous;
+    return !ElfImage::from_memory(region).has_value();
 }
 
 }  // namespace
@@ -162,7 +167,7 @@ CodeRegion region_of(const RawMapping& mapping, const CodeMap& known) {
     region.build_id = mapping.build_id;
     region.path = without_deleted(mapping.path);
     region.kind = region.path == "[vdso]" ? RegionKind::vdso : RegionKind::file;
-    if (region.kind != RegionKind::file || !holds_no_file(region)) return region;
+    if (region.kind != RegionKind::file || !holds_no_file(region, known)) return region;
     region.kind = RegionKind::anonymous;
     if (!region.path.starts_with('[')) region.path.clear();
     // Programs move their code to huge pages. It may not be there yet: then a later change of the memory's permissions

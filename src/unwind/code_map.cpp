@@ -52,6 +52,12 @@ const CodeRegion* CodeMap::find(std::uint64_t address) const {
     return after != regions_.end() && (*after)->start <= address ? after->get() : nullptr;
 }
 
+const CodeRegion* CodeMap::before(std::uint64_t address) const {
+    const auto after =
+        std::partition_point(regions_.begin(), regions_.end(), [&](const auto& r) { return r->start < address; });
+    return after != regions_.begin() ? (after - 1)->get() : nullptr;
+}
+
 std::uint64_t CodeMap::code_since(std::uint64_t address, std::uint64_t most) const {
     auto at = std::partition_point(regions_.begin(), regions_.end(), [&](const auto& r) { return r->end <= address; });
     if (at == regions_.end() || (*at)->start > address) return address;

@@ -35,6 +35,8 @@ public:
     std::shared_ptr<const CodeRegion> file_below(const CodeRegion& region) const;
     /// The region that holds `address`, or null. Pointers stay valid until the region is dropped by `add`.
     const CodeRegion* find(std::uint64_t address) const;
+    /// The nearest region that begins below `address`, or null.
+    const CodeRegion* before(std::uint64_t address) const;
     /// The lowest address from which code extends without a gap to `address`, at most `most` bytes below it. Adjacent
     /// anonymous regions count as one: a just-in-time compiler splits them when it changes the permissions of a part.
     std::uint64_t code_since(std::uint64_t address, std::uint64_t most) const;

@@ -161,8 +161,8 @@ bool ElfImage::holds_code_of(const CodeRegion& region) {
 
 std::optional<ElfImage> ElfImage::from_memory(const CodeRegion& region, Parts parts) {
     // Usually the headers lie `file_offset` below the code. Linkers that put a page between segments (lld, gold, mold)
-    // leave them a few pages further down.
-    constexpr std::uint64_t pages_to_search = 64;
+    // leave them a few pages further down. A file's first page begins with them.
+    const std::uint64_t pages_to_search = region.file_offset == 0 ? 1 : 64;
     const std::uint64_t expected = region.kind == RegionKind::vdso ? region.start : region.start - region.file_offset;
     Headers headers;
     for (std::uint64_t i = 0; i < pages_to_search && expected >= i * page; ++i) {

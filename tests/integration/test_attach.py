@@ -341,6 +341,24 @@ class Odd(Attach):
         sampled, every = shares(self.stacks(stem), "life")
         self.assertGreater(sampled, 0.25 * every)
 
+    def test_code_in_many_regions(self):
+        """A just-in-time compiler's, in memory without a file, and in one file of memory or many: these are not read one by one
+        while nobody takes the samples."""
+        program = self.python("\n".join((
+            "import ctypes, os", "libc, page, count = ctypes.CDLL(None, use_errno=True), 4096, 9000",
+            "libc.mmap.restype, libc.mmap.argtypes = ctypes.c_void_p, [ctypes.c_void_p, *[ctypes.c_long] * 5]",
+            "def apart(start):",
+            "    for at in range(0, count, 2): libc.mprotect(ctypes.c_void_p(start + at * page), ctypes.c_size_t(page), 5)",
+            "shared = os.memfd_create('doublemapper')", "os.ftruncate(shared, count * page)",
+            "apart(libc.mmap(None, count * page, 7, 0x22, -1, 0))", "apart(libc.mmap(None, count * page, 7, 1, shared, 0))",
+            "for at in range(count):", "    one = os.memfd_create('one')", "    os.ftruncate(one, page)",
+            "    libc.mmap(None, page, 5, 1, one, 0)", "    os.close(one)",
+            "open('ready', 'w')", "spin()")))
+        wait_until((self.directory / "ready").exists, 60, "27,000 regions")
+        stem, _ = self.attach("-d", "2s", "-F", "999", program.pid)
+        sampled, every = shares(self.stacks(stem), "_start")
+        self.assertGreater(sampled, 0.5 * every)
+
 
 class BesideTheLibrary(Attach):
     """A program that has the library in it, and is looked at from outside at the same time: both pictures are of one thing."""
