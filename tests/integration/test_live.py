@@ -16,10 +16,13 @@ import sys
 import termios
 import unittest
 import urllib.parse
+from collections import Counter
 from pathlib import Path
 
 from forged import of_process
 from harness import COMMAND, Case, clean_environment, host, profiled, render, run, started, wait_until
+from page_data import PageData
+from test_totals import duration, plain
 
 BUSY = [sys.executable, "-c", "import threading\nwhile True: sum(range(1000))"]
 
@@ -89,6 +92,40 @@ class Live(Shown):
                     left.unlink()
             with contextlib.suppress(OSError):
                 (self.directory / "busy.run").rmdir()
+
+    def test_every_number_is_that_of_the_profile(self):
+        """Of a program that stands still top, the live page's data and a rendering of its growing file say the same."""
+        child = self.busy()
+        page = self.enterContext(subprocess.Popen([COMMAND, "live", str(child.pid)], stdout=subprocess.PIPE, env=clean_environment(), text=True))
+        self.addCleanup(page.terminate)
+        url, file = page.stdout.readline().strip(), next(self.directory.glob("busy.run/*.fprobe"))
+        child.send_signal(signal.SIGSTOP)
+        once = lambda: subprocess.run([COMMAND, "top", "--once", str(child.pid)], env=clean_environment(), capture_output=True, text=True, timeout=60).stdout
+
+        def still():
+            before = once()
+            live, told = json.loads(self.get(url + "data")[1]), json.loads(render(file, "--short-names", "-f", "json", "-o", "-").stdout)
+            return once() == before and (before, live, told)
+
+        top, live, told = wait_until(still, 60, "a profile that does not grow")
+        whole, hits = told["stack_ns"], told["stack_samples"]  # the account is older than the last samples
+        self.assertRegex(top.splitlines()[0], rf"  {re.escape(duration(whole))} of CPU time, {hits:,} samples$")
+        self.assertRegex(live["subtitle"], rf"^{re.escape(duration(whole))} of CPU time in .*, {hits:,} samples$")
+        data = PageData(live["profile"], live["columns"])
+        self.assertEqual((data.hits, data.weight), (hits, whole))
+        part = lambda ns: (duration(ns), f"{100 * ns / whole:.1f}")
+        threads, functions = (re.split(r" FUNCTION\n", top)[at] for at in (0, 1))
+        told_threads = re.findall(r"^ *(\S+ \S+) +([\d.]+)  (\S+ \(\d+\))$", threads, re.M)
+        self.assertEqual({name: (time, share) for time, share, name in told_threads}, {name: part(weight) for name, weight in data.threads.items()})
+        names = Counter(plain(row["name"]) for row in told["functions"])
+        rows = {plain(row["name"]): [row["self_ns"], row["total_ns"]] for row in told["functions"] if names[plain(row["name"])] == 1}
+        shown = re.findall(r"^ *(\S+ \S+) +([\d.]+) +(\S+ \S+) +([\d.]+)  (.+?)(?:  \S+)?$", functions, re.M)
+        shown = {name: tuple(figures) for *figures, name in shown if name in rows}
+        self.assertGreater(len(shown), 3)
+        self.assertEqual(shown, {name: (*part(rows[name][0]), *part(rows[name][1])) for name in shown})
+        both = rows.keys() & data.functions.keys()
+        self.assertGreater(len(both), 3)
+        self.assertEqual({name: data.functions[name] for name in both}, {name: rows[name] for name in both})
 
     def test_idle_connections_shut_nobody_out(self):
         """Any user of the machine can make them: they know the port, not the token."""

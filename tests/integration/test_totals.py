@@ -2,17 +2,16 @@
 formats, the provenance, footers, --info, --top and what `run` says, of the whole and of each function; and each thread's row adds up to its CPU clock. At a frequency above the kernel's tick a
 timer's sample stands for several periods, so that samples and weights cannot be mistaken for each other."""
 
-import base64
 import html as html_module
 import json
 import re
 import sys
 import unittest
-import zlib
 from collections import Counter
 
 import pprof_rules
 from harness import COMMAND, MAIN_ENGINES, Case, host, ordinary_user, profiled, render, run, stolen_ns, stolen_seconds
+from page_data import PageData
 
 FORMATS = "folded,svg,pprof,json,speedscope,firefox"
 NOTES = {"[lost]": "lost_ns", "[kernel, not permitted]": "not_permitted_ns", "[throttled]": "throttled_ns"}
@@ -97,28 +96,6 @@ def otlp_functions(file):
     return {one: (own[one], total[one]) for one in total}
 
 
-def page_totals(html):
-    """Samples and weights that the page adds up for its tooltips (src/render/page_columns.hpp)."""
-    def part(name):
-        text = re.search(f'<script id="{name}" type="text/plain">([^<]*)</script>', html)[1]
-        return zlib.decompress(base64.b64decode(text))
-
-    def total(column):
-        value = shift = result = 0
-        for byte in column:
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                result += value
-                value = shift = 0
-        return result
-    columns, at, totals = part("columns"), 0, {}
-    for name, length in json.loads(part("profile"))["parts"]:
-        totals[name] = total(columns[at:at + length])
-        at += length
-    return totals.get("hits", totals["weight"]), totals["weight"]
-
-
 class Totals(Case):
     def setUp(self):
         super().setUp()
@@ -170,7 +147,7 @@ class Totals(Case):
         self.assertTrue(info["Weight"].startswith(f"{duration(weight)}, {samples['taken']:,} samples in "), info["Weight"])
         html = render(result.path("fprobe"), "-f", "html", "-o", "-").stdout
         self.assertRegex(html, rf">{re.escape(duration(weight))} of CPU time in [^<]*, {samples['taken']:,} samples<")
-        self.assertEqual(page_totals(html), (samples["taken"], weight))
+        self.check_page(PageData.of_page(html), result, told)
         # Footers.
         of_sampled = lambda name: f"{samples[name]:,} ({percent(samples[name + '_ns'], sampled)})"
         self.assertTrue(info["Samples"].startswith(f"{samples['taken']:,}; rooted {of_sampled('rooted')}, truncated {of_sampled('truncated')}, lost {samples['lost']:,}"),
@@ -230,6 +207,19 @@ class Totals(Case):
                 row = rows[plain(change["name"])]
                 self.assertAlmostEqual(change["before"], row["self_share"], places=9)
                 self.assertEqual((change["before"], change["difference"]), (change["after"], 0))
+
+    def check_page(self, page, result, told):
+        """Time and samples of all, of each function and of each thread, which a page's table and its list of threads are made of."""
+        self.assertEqual((page.hits, page.weight), (told["samples"]["taken"], told["stack_ns"]))
+        names, threads = Counter(plain(row["name"]) for row in told["functions"]), Counter()
+        rows = {plain(row["name"]): [row["self_ns"], row["total_ns"]] for row in told["functions"]}
+        self.assertEqual({name: page.functions[name] for name in rows if names[name] == 1}, {name: rows[name] for name in rows if names[name] == 1})
+        for thread, weight in page.threads.items():
+            threads[thread.rpartition(" (")[0]] += weight
+        self.assertEqual(sum(threads.values()), told["stack_ns"])
+        for name, weight in threads.most_common(2):
+            top = render(result.path("fprobe"), "--thread", name, "--top", "1").stdout
+            self.assertTrue(top.startswith(duration(weight) + " of CPU time in "), (name, weight, top))
 
     def check_functions(self, result, told):
         """Of each function samples are what JSON, pprof and the tooltips say; time and share what JSON, --top and the tooltips say."""

@@ -87,7 +87,7 @@ std::string scope_table(const NamedProfile& profile, std::uint64_t rows, const T
     });
     const auto all = static_cast<double>(total_weight(profile));
     std::string out = default_subtitle(profile) + "\n" + right_aligned("innermost", 12) + right_aligned("", 9) +
-                      right_aligned("open", 12) + right_aligned("", 9) + "  scope: most of its innermost samples in\n";
+                      right_aligned("open", 12) + right_aligned("", 9) + "  scope: the functions with most of it\n";
     for (std::size_t i = 0; i < std::min<std::uint64_t>(rows, sorted.size()); ++i) {
         const Row& row = *sorted[i];
         out += right_aligned(amount_text(profile, row.innermost), 12) +

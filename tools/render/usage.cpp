@@ -19,7 +19,7 @@ constexpr std::string_view text =
     "  -o, --output FILE     @endings@ .png .pdf;\n"
     "                        without it, an SVG on standard output\n"
     "  -f, --format FORMAT   @names@, png, pdf, whatever the name\n"
-    "      --top N           a table of the N functions with most samples of their own\n"
+    "      --top N           a table of the N functions with most time of their own\n"
     "      --sort KEY        order of that table: self (default) or total;\n"
     "                        with --diff total is the default, and colours show this key\n"
     "      --by-scope        a table of scopes\n"

@@ -149,8 +149,8 @@ private:
     }
     void list(const std::string& what, const std::vector<Sum>& sums) {
         if (sums.empty()) return;
-        add(LineKind::heading, right("%", 6) + "  " + what);
-        for (const Sum& sum : sums) add(LineKind::text, share(sum.weight, totals_.samples) + "  " + sum.name);
+        add(LineKind::heading, right("total", part_columns) + "  " + what);
+        for (const Sum& sum : sums) add(LineKind::text, part(sum.weight) + "  " + sum.name);
     }
     void functions() {
         auto& rows = totals_.functions;

@@ -12,7 +12,7 @@ export function fillFacets(profile) {
   const threads = profile.threads.map((_, index) => ({index, text: profile.threadName(index), weight: used.get(index) || 0}));
   threads.sort((a, b) => b.weight - a.weight || a.index - b.index);
   element(find("threads"), "option", {value: -1}, "All threads");
-  for (const {index, text, weight} of threads) if (weight > 0) element(find("threads"), "option", {value: index}, `${text}, ${percent(weight, profile.samples)}`);
+  for (const {index, text, weight} of threads) if (weight > 0) element(find("threads"), "option", {value: index}, [text, profile.amount(weight), percent(weight, profile.samples)].filter(Boolean).join(", "));
   find("threads").parentNode.hidden = threads.length < 2;
   const labels = new Set(profile.functions.name.filter((_, fn) => profile.kind(fn) === SCOPE));
   element(find("scopes"), "option", {value: ""}, "All scopes");

@@ -269,7 +269,7 @@ export class Page {
     // Any that ran then comes before those that did not.
     profile.countThread.forEach((thread, at) => { use[thread] += profile.countWeight[at] * (profile.countBin[at] >= from && profile.countBin[at] < to ? 1 : 1e-12); });
     const thread = state.thread >= 0 ? state.thread : use.indexOf(use.reduce((a, b) => Math.max(a, b)));
-    find("caption-before").textContent = `Over time: ${profile.threadName(thread)}; each column shows the stack with most of its samples, blank: it has none`;
+    find("caption-before").textContent = `Over time: ${profile.threadName(thread)}; each column shows the stack with most of its time, blank: it has none`;
     return new TimeTree(profile, this.sums.shape, thread, this.sums.kept, state.range, this.timeline.stepsIn(state.range));
   }
   showOther() {

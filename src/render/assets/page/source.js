@@ -1,4 +1,4 @@
-// Lines and instructions of a hot function, with the samples in the margin. Weights are of all samples of the profile.
+// Lines and instructions of a hot function, with their weights in the margin, which are of the whole profile.
 import {element, find, percent} from "./tools.js";
 
 export class SourceView {
@@ -23,7 +23,7 @@ export class SourceView {
     this.list.value = source.fn;
     find("source-lines").setAttribute("aria-pressed", !code);
     find("source-code").setAttribute("aria-pressed", code);
-    find("source-place").textContent = [profile.path(source.fn), source.note, "shares are of all samples"].filter(Boolean).join("; ");
+    find("source-place").textContent = [profile.path(source.fn), source.note, "shares are of the whole profile"].filter(Boolean).join("; ");
     const body = find("source-body");
     body.textContent = "";
     body.scrollTop = 0;
