@@ -15,6 +15,7 @@
 #include "render/flame_graph.hpp"
 #include "render/function_totals.hpp"
 #include "render/html_data.hpp"
+#include "render/name_advice.hpp"
 #include "render/numbers.hpp"
 #include "render/page_tables.hpp"
 #include "render/preview.hpp"
@@ -93,7 +94,7 @@ std::string xml_lines(std::string_view text) {
     return out;
 }
 
-/// The functions with the most samples of their own, for readers without JavaScript.
+/// The functions with most of their own, for readers without JavaScript.
 std::string summary_table(const NamedProfile& profile) {
     Totals totals = function_totals(profile);
     const auto all = static_cast<double>(totals.samples);
@@ -105,8 +106,7 @@ std::string summary_table(const NamedProfile& profile) {
     const auto shown = static_cast<std::ptrdiff_t>(std::min(summary_rows, rows.size()));
     std::partial_sort(rows.begin(), rows.begin() + shown, rows.end(),
                       [&](const auto& a, const auto& b) { return order(a) < order(b); });
-    std::string out =
-        "<p>The interactive views need JavaScript. The functions with the most samples of their own:</p>\n";
+    std::string out = "<p>The interactive views need JavaScript. The functions with most of their own:</p>\n";
     out += "<table><tr><th>Self</th><th>Total</th><th>Function</th></tr>\n";
     const auto part = [&](std::uint64_t weight) {
         const std::string amount = unit_text(profile, weight);
@@ -150,7 +150,7 @@ struct PageText {
     std::string title, subtitle;
     std::string summary;  // markup
     std::vector<Fact> facts;
-    std::string_view heading;  // of the facts
+    std::string heading;  // of the facts, markup
 };
 
 Result<void> write_page(const NamedProfile& profile, const FlameGraphOptions& options, const PageSides* sides,
@@ -190,10 +190,13 @@ Result<void> write_page(const NamedProfile& profile, const FlameGraphOptions& op
 
 Result<void> write_html(const NamedProfile& profile, const FlameGraphOptions& options, const ByteSink& out) {
     if (const auto drawn = weight_to_draw(profile); !drawn) return drawn.error();
+    // Without names of functions the picture says little: what gives them is in sight.
+    std::string heading = "How this was measured";
+    if (const std::string names = name_advice(profile); !names.empty()) heading += ". " + names;
     return write_page(profile, options, nullptr,
                       {options.title.empty() ? default_title(profile) : options.title,
                        options.subtitle.empty() ? default_subtitle(profile) : options.subtitle, summary_table(profile),
-                       all_facts(profile), "How this was measured"},
+                       all_facts(profile), page_xml(heading)},
                       out);
 }
 

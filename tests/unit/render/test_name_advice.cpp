@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "profile_of.hpp"
+#include "render/flame_graph.hpp"
 #include "render/name_advice.hpp"
 #include "render/run_facts.hpp"
 
@@ -25,6 +26,10 @@ std::string advice_for(const std::string& executable, const std::string& folded,
     for (const Fact& fact : run_facts(made.profile)) told = told || (fact.label == "Names" && fact.value == text);
     CHECK(told == !text.empty());
     if (told) CHECK(facts_need_names(made.profile));
+    std::string page;
+    CHECK(write_html(made.profile, {}, [&](std::string_view piece) { page += piece; }));
+    // In sight before anything is opened.
+    CHECK((page.find("<summary>How this was measured. " + text + "</summary>") != page.npos) == told);
     return text;
 }
 
