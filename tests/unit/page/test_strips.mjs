@@ -79,7 +79,11 @@ test("strips of one name say what nearly all of each one's time is in, as far as
   assert.deepEqual(labels(), ["pg (7)", "pg (8)", "pg (9)"]);
   Object.assign(of, {countBox: [6, 5, 6, 5, 6], countThread: [0, 1, 0, 2, 1], countWeight: [4, 5, 4, 3, 4]});
   assert.deepEqual(labels(), ["pg (8)", "pg (7): sort", "pg (9): parse"]);
-  // An address says nothing.
+  // Neither glue nor an address says anything.
+  functions.role[3] = 2;
+  Object.assign(of, {countBox: [3, 5, 6], countThread: [0, 1, 1], countWeight: [9, 5, 3]});
+  assert.deepEqual(labels(), ["pg (7)", "pg (8)"]);
+  functions.role[3] = 0;
   functions.name[3] = "[pg+0x1a2b]";
   Object.assign(of, {countBox: [3, 5, 6], countThread: [0, 1, 1], countWeight: [9, 5, 3]});
   assert.deepEqual(labels(), ["pg (7)", "pg (8): Session"]);

@@ -1,6 +1,6 @@
 // How much of the CPU each thread used when, step by step of the profile's time; and how long it waited, where that was
 // measured as well.
-import {NOTE, SCOPE, THREAD, WAITS, threadLabel} from "./data.js";
+import {GLUE, NOTE, SCOPE, THREAD, WAITS, threadLabel} from "./data.js";
 
 const SEVERAL = 2;  // or more: of threads that are one, as those of many processes of one name, there is no number
 
@@ -79,15 +79,15 @@ export function fullRow(strip, columns, whole, withWaits = false) {
   return (whole === 0 || strip.threads > 1 ? Math.max(whole, busiest) : whole) || 1;
 }
 
-// The functions that nearly all of a strip's time is in, from the root on.
+// The functions that nearly all of a strip's time is in, from the root on. Glue tells nothing: it starts every thread.
 function mainPath(profile, isOf) {
-  const {countBox, countThread, countWeight, end, fn, functions: {kind}} = profile, sums = new Float64Array(end.length + 1), path = [];
+  const {countBox, countThread, countWeight, end, fn, functions: {kind, role}} = profile, sums = new Float64Array(end.length + 1), path = [];
   countBox.forEach((box, at) => { if (isOf(countThread[at])) sums[box + 1] += countWeight[at]; });
   for (let box = 0; box < end.length; box++) sums[box + 1] += sums[box];
   const total = (box) => sums[end[box]] - sums[box], most = 0.8 * total(0);
   for (let box = 1; box < end.length;) {
     if (total(box) < most) { box = end[box]; continue; }
-    if (kind[fn[box]] !== THREAD) path.push(fn[box]);
+    if (kind[fn[box]] !== THREAD && role?.[fn[box]] !== GLUE) path.push(fn[box]);
     box++;
   }
   return path;
