@@ -238,6 +238,8 @@ class HtmlTest(PageTest):
 
     def test_threads_and_scopes_filter(self):
         self.open()
+        # Times and shares are those of the threads' boxes.
+        self.assertIn("worker-1 (4712), 14.63 s, 46.53 %", [one.text for one in Select(self.id("threads")).options])
         Select(self.id("threads")).select_by_value("2")
         self.settle()
         self.assertIn("(23.33 %), 726 samples", self.text("share"))
@@ -733,6 +735,22 @@ class HtmlTest(PageTest):
             self.assertEqual(self.page.run("const body = document.querySelector('#tree .body'); return body.scrollWidth - body.clientWidth"), 0)
         finally:
             self.page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+    def test_what_fingers_touch_is_large(self):
+        cdp = self.page.driver.execute_cdp_cmd
+        cdp("Emulation.setDeviceMetricsOverride", {"width": 390, "height": 760, "deviceScaleFactor": 1, "mobile": True})
+        cdp("Emulation.setTouchEmulationEnabled", {"enabled": True})
+        try:
+            for view in ("graph", "tree", "table", "sandwich"):
+                self.open("times.html", "#view=" + view)
+                self.assertEqual(self.page.run("""return [...document.querySelectorAll('button, select, input, .body .line')]
+                  .filter((one) => one.checkVisibility() && !one.closest('.head') && one.offsetHeight < 40).map((one) => one.id || one.className)"""), [])
+            self.open("times.html", "#view=table")
+            tops = self.page.run("return [...document.querySelectorAll('#functions .body .line')].map((one) => one.offsetTop)")
+            self.assertEqual(tops[:3], [0, 40, 80])
+        finally:
+            cdp("Emulation.setTouchEmulationEnabled", {"enabled": False})
+            cdp("Emulation.clearDeviceMetricsOverride", {})
 
     def test_a_phone_can_read_it(self):
         for view in ("graph", "tree", "table", "sandwich"):
