@@ -284,6 +284,7 @@ def shoot(page, name, address):
     width, height, dark, fragment = SHOTS[name]
     page.dark(dark)
     page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500})
+    page.driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": width < 500})
     page.driver.get("about:blank")
     page.driver.get(address + fragment)
     WebDriverWait(page.driver, 120).until(lambda driver: not driver.find_elements(By.ID, "loading"))
