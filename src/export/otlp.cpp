@@ -22,7 +22,7 @@ namespace {
 template <class Encoding>
 class OtlpWriter {
 public:
-    OtlpWriter(const NamedProfile& profile, const EngineOptions& options)
+    OtlpWriter(const NamedProfile& profile, const ServerOptions& options)
         : profile_(profile), options_(options), tables_(profile, options.threads), values_(values_of(profile)) {
         attributes_.emplace_back();
     }
@@ -90,7 +90,7 @@ private:
     std::vector<Encoding> stacks();
 
     const NamedProfile& profile_;
-    const EngineOptions& options_;
+    const ServerOptions& options_;
     const ProfileTables tables_;
     const ProfileValues values_;
     NumberedStrings strings_;
@@ -112,7 +112,7 @@ Encoding OtlpWriter<Encoding>::resource_profiles() {
     return resource_profiles;
 }
 
-/// By OpenTelemetry's semantic conventions. The command line is left out: it may hold what an engine must not show.
+/// By OpenTelemetry's semantic conventions. The command line is left out: it may hold what a server must not show.
 template <class Encoding>
 Encoding OtlpWriter<Encoding>::resource() {
     std::map<std::string, std::string> texts;
@@ -155,7 +155,7 @@ Encoding OtlpWriter<Encoding>::profile() {
     return message;
 }
 
-/// Equal for equal profiles, so that an engine can recognise a profile that is sent again after a broken connection.
+/// Equal for equal profiles, so that a server can recognise a profile that is sent again after a broken connection.
 template <class Encoding>
 std::string OtlpWriter<Encoding>::profile_id() const {
     const RunInfo& run = profile_.run;
@@ -285,11 +285,11 @@ std::vector<Encoding> OtlpWriter<Encoding>::stacks() {
 
 }  // namespace
 
-void write_otlp(const NamedProfile& profile, const EngineOptions& options, const ByteSink& out) {
+void write_otlp(const NamedProfile& profile, const ServerOptions& options, const ByteSink& out) {
     out(OtlpWriter<ProtoEncoding>(profile, options).write());
 }
 
-void write_otlp_json(const NamedProfile& profile, const EngineOptions& options, const ByteSink& out) {
+void write_otlp_json(const NamedProfile& profile, const ServerOptions& options, const ByteSink& out) {
     out(OtlpWriter<JsonEncoding>(profile, options).write());
 }
 

@@ -42,15 +42,15 @@ constexpr Writer writer_of(Format format) {
         case Format::html:
             return with<write_html, &OutputOptions::graph>;
         case Format::pprof:
-            return with<write_pprof, &OutputOptions::engine>;
+            return with<write_pprof, &OutputOptions::server>;
         case Format::speedscope:
             return plain<write_speedscope>;
         case Format::firefox:
             return plain<write_firefox>;
         case Format::otlp:
-            return with<write_otlp, &OutputOptions::engine>;
+            return with<write_otlp, &OutputOptions::server>;
         case Format::otlp_json:
-            return with<write_otlp_json, &OutputOptions::engine>;
+            return with<write_otlp_json, &OutputOptions::server>;
         case Format::json:
             return plain<write_json_summary>;
     }

@@ -19,25 +19,25 @@ namespace flameprobe {
 // render/flame_graph.hpp.
 
 void write_folded(const NamedProfile& profile, const ByteSink& out);
-/// Options of the formats that are for engines (Pyroscope, Parca, ...), which store the profiles of many processes.
-struct EngineOptions {
+/// Options of the formats that are for servers (Pyroscope, Parca, ...), which store the profiles of many processes.
+struct ServerOptions {
     ThreadLabels threads = ThreadLabels::none;
     /// Labels of the whole profile: service_name, version, ... In OTLP attributes of the resource, in pprof comments.
     std::vector<std::pair<std::string, std::string>> labels = {};
-    /// Whether pprof has the command line as a comment: other users of an engine may not be allowed to see it.
+    /// Whether pprof has the command line as a comment: other users of a server may not be allowed to see it.
     bool command = true;
 };
 /// gzip'ed protobuf
-void write_pprof(const NamedProfile& profile, const EngineOptions& options, const ByteSink& out);
-void write_otlp(const NamedProfile& profile, const EngineOptions& options, const ByteSink& out);  // protobuf
-void write_otlp_json(const NamedProfile& profile, const EngineOptions& options, const ByteSink& out);
+void write_pprof(const NamedProfile& profile, const ServerOptions& options, const ByteSink& out);
+void write_otlp(const NamedProfile& profile, const ServerOptions& options, const ByteSink& out);  // protobuf
+void write_otlp_json(const NamedProfile& profile, const ServerOptions& options, const ByteSink& out);
 void write_speedscope(const NamedProfile& profile, const ByteSink& out);
 void write_firefox(const NamedProfile& profile, const ByteSink& out);
 void write_json_summary(const NamedProfile& profile, const ByteSink& out);
 
 struct OutputOptions {
     FlameGraphOptions graph;
-    EngineOptions engine;
+    ServerOptions server;
     /// A small profile may stand for much text, as each line of folded text repeats its stack.
     std::uint64_t most_bytes = std::uint64_t{1} << 30;
 };

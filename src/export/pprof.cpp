@@ -33,7 +33,7 @@ enum Profile {
 
 class PprofWriter {
 public:
-    PprofWriter(const NamedProfile& profile, const EngineOptions& options, const ByteSink& out)
+    PprofWriter(const NamedProfile& profile, const ServerOptions& options, const ByteSink& out)
         : profile_(profile),
           options_(options),
           out_(out),
@@ -78,7 +78,7 @@ private:
     void functions();
 
     const NamedProfile& profile_;
-    const EngineOptions& options_;
+    const ServerOptions& options_;
     GzipStream out_;
     NumberedStrings strings_;
     const AllEvents events_;
@@ -194,7 +194,7 @@ void PprofWriter::functions() {
 
 }  // namespace
 
-void write_pprof(const NamedProfile& profile, const EngineOptions& options, const ByteSink& out) {
+void write_pprof(const NamedProfile& profile, const ServerOptions& options, const ByteSink& out) {
     PprofWriter(profile, options, out).write();
 }
 

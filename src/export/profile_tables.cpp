@@ -154,7 +154,7 @@ std::uint32_t ProfileTables::location_of(std::uint32_t chain) {
     return innermost.location = static_cast<std::uint32_t>(locations_.size());
 }
 
-/// Whether the frame is code without a name that an engine could look up, by its file and address.
+/// Whether the frame is code without a name that a server could look up, by its file and address.
 bool ProfileTables::is_unnamed(const NamedFrame& frame) const {
     if (frame.location >= profile_.locations.size()) return false;
     const MappingId mapping = profile_.locations[frame.location].mapping;

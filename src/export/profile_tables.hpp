@@ -23,7 +23,7 @@ public:
         std::string file;
         std::string build_id;                                 // hexadecimal
         std::uint64_t start = 0, limit = 0, file_offset = 0;  // 0 where it is not known
-        bool has_functions = true;  // false: some of its code has no name, unless the engine has its symbols
+        bool has_functions = true;  // false: some of its code has no name, unless the server has its symbols
     };
     struct Line {
         std::uint32_t function = 0;  // an id
@@ -58,7 +58,7 @@ public:
     const std::vector<Mapping>& mappings() const { return mappings_; }
     const std::vector<Location>& locations() const { return locations_; }
     const std::vector<FunctionId>& functions() const { return functions_; }
-    /// Innermost first. Empty for code without a name: with a line, an engine would take all such code of a file for
+    /// Innermost first. Empty for code without a name: with a line, a server would take all such code of a file for
     /// one function.
     std::span<const Line> lines(const Location& location) const {
         return std::span(lines_).subspan(location.lines_begin, location.lines_end - location.lines_begin);

@@ -1,4 +1,4 @@
-// The labels of samples in pprof and OTLP: keys and values, few enough for engines that make a time series of each
+// The labels of samples in pprof and OTLP: keys and values, few enough for servers that make a time series of each
 // combination.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace flameprobe {
 
-/// Whether samples have their thread as a label, of which a server with 200 threads would make 200 series in an engine.
+/// Whether samples have their thread as a label, of which a program with 200 threads would make 200 series in a server.
 enum class ThreadLabels : std::uint8_t {
     none,
     folded,  // by name, with every run of digits replaced by `*`: worker-*
@@ -28,7 +28,7 @@ struct SampleLabel {
 
 /// "tenant=acme" is tenant: acme, whether it was made as a pair or is a literal; any other text is scope: text. Keys
 /// become names that Prometheus accepts for labels ([a-zA-Z_][a-zA-Z0-9_]*): other characters become `_`. Keys that
-/// FlameProbe or an engine gives a meaning (thread, tid, scope, service_name, what begins with two underscores) are not
+/// FlameProbe or a server gives a meaning (thread, tid, scope, service_name, what begins with two underscores) are not
 /// taken.
 std::pair<std::string, std::string_view> label_of_scope(std::string_view scope);
 

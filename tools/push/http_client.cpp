@@ -41,7 +41,7 @@ std::size_t keep_answer(char* data, std::size_t size, std::size_t count, void* i
     return text.taken > most_taken ? 0 : size * count;
 }
 
-/// Removes a secret from an answer: engines and proxies may repeat a request, and answers are logged.
+/// Removes a secret from an answer: servers and proxies may repeat a request, and answers are logged.
 void blank_out(const std::string& secret, std::string& text) {
     if (secret.empty()) return;
     for (std::size_t at = 0; (at = text.find(secret, at)) != text.npos;) text.replace(at, secret.size(), "***");

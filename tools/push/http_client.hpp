@@ -23,7 +23,7 @@ struct Request {
 
 struct Answer {
     long status = 0;   // 0: there was none
-    std::string text;  // what the engine said, its first 4 KiB, without our secrets; or why there was no answer
+    std::string text;  // what the server said, its first 4 KiB, without our secrets; or why there was no answer
     std::optional<std::chrono::seconds> retry_after;
 };
 

@@ -1,4 +1,4 @@
-// Divides a profile into as few requests as the engine's limits permit, made one at a time.
+// Divides a profile into as few requests as the server's limits permit, made one at a time.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace flameprobe::push {
 
-/// Below the limit of engines for one profile: Pyroscope takes 16,000 samples.
+/// Below the limit of servers for one profile: Pyroscope takes 16,000 samples.
 inline constexpr std::size_t most_samples = 15'000;
 
 /// `profile` must outlive it, and must not be used meanwhile: it then has the samples of the current request only.
@@ -22,7 +22,7 @@ public:
     const Request* current();
     /// On to the next.
     void next();
-    /// Divides the current request in two, after the engine found it too large. False if it has only one sample.
+    /// Divides the current request in two, after the server found it too large. False if it has only one sample.
     bool halve();
 
 private:
@@ -31,7 +31,7 @@ private:
     };
 
     NamedProfile& profile_;
-    const EngineOptions options_;
+    const ServerOptions options_;
     const Settings& settings_;
     const std::vector<NamedCount> counts_;
     std::vector<Range> left_;  // the current one last

@@ -26,13 +26,13 @@ std::size_t uncompressed_size(std::string_view gzip) {
     return size;
 }
 
-std::string pprof_of(const NamedProfile& profile, const EngineOptions& options) {
+std::string pprof_of(const NamedProfile& profile, const ServerOptions& options) {
     std::string bytes;
     write_pprof(profile, options, [&bytes](std::string_view piece) { bytes += piece; });
     return bytes;
 }
 
-std::string gzipped_otlp(const NamedProfile& profile, const EngineOptions& options) {
+std::string gzipped_otlp(const NamedProfile& profile, const ServerOptions& options) {
     std::string bytes;
     const ByteSink into = [&bytes](std::string_view piece) { bytes += piece; };
     GzipStream gzip(into);
@@ -50,7 +50,7 @@ std::string series_name(const NamedProfile& profile) {
 /// Pyroscope 2.x: a name with labels, the time in seconds, and the pprof as a part of a form, with a description of a
 /// type other than cpu, which Pyroscope would store as CPU time. With format=pprof it would take the whole form for a
 /// pprof.
-Request for_pyroscope(const NamedProfile& profile, const EngineOptions& options, const std::string& to) {
+Request for_pyroscope(const NamedProfile& profile, const ServerOptions& options, const std::string& to) {
     std::string name, service;
     for (const auto& [key, value] : options.labels) {
         if (key == "service_name")
@@ -87,7 +87,7 @@ Request for_pyroscope(const NamedProfile& profile, const EngineOptions& options,
 
 /// parca.profilestore.v1alpha1.WriteRaw by its HTTP gateway, below /api: elsewhere Parca answers any POST with its
 /// page.
-Request for_parca(const NamedProfile& profile, const EngineOptions& options, const std::string& to) {
+Request for_parca(const NamedProfile& profile, const ServerOptions& options, const std::string& to) {
     Json labels = Json::array({{{"name", "__name__"}, {"value", series_name(profile)}}});
     for (const auto& [key, value] : options.labels) labels.push_back({{"name", key}, {"value", value}});
     const std::string pprof = pprof_of(profile, options);
@@ -116,7 +116,7 @@ std::string url_encoded(const std::string& text) {
     return encoded;
 }
 
-Request request_for(const NamedProfile& profile, const EngineOptions& options, const Settings& settings) {
+Request request_for(const NamedProfile& profile, const ServerOptions& options, const Settings& settings) {
     if (settings.protocol == Protocol::pyroscope) return for_pyroscope(profile, options, settings.to);
     if (settings.protocol == Protocol::parca) return for_parca(profile, options, settings.to);
     Request request;

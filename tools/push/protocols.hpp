@@ -1,4 +1,4 @@
-// How each engine wants a profile, and what its answer means for the windows that were sent.
+// How each server wants a profile, and what its answer means for the windows that were sent.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace flameprobe::push {
 
-/// The request that sends `profile` to the engine. options.labels has service_name.
-Request request_for(const NamedProfile& profile, const EngineOptions& options, const Settings& settings);
+/// The request that sends `profile` to the server. options.labels has service_name.
+Request request_for(const NamedProfile& profile, const ServerOptions& options, const Settings& settings);
 
 /// "a b" is "a%20b" (RFC 3986).
 std::string url_encoded(const std::string& text);
@@ -23,10 +23,10 @@ enum class Verdict {
     refused,
 };
 
-/// Accepted: 2xx, and 409 that says that the engine has the profile already. Worth another try: no answer, 408, 425,
+/// Accepted: 2xx, and 409 that says that the server has the profile already. Worth another try: no answer, 408, 425,
 /// 429, 499, 5xx, and 409 and 422 with a temporary failure in the text: Pyroscope answers 422 while it starts, with
 /// gRPC's "unavailable". Too large: 413. All other answers are refusals: redirections, a 2xx of OTLP that says that
-/// profiles were rejected, and a page of HTML, since that URL is not the engine's.
+/// profiles were rejected, and a page of HTML, since that URL is not the server's.
 Verdict verdict_of(const Answer& answer, Protocol protocol);
 
 /// What an ExportProfilesServiceResponse (protobuf) says about rejected profiles; nothing if none were.

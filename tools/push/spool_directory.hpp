@@ -17,7 +17,7 @@ namespace flameprobe::push {
 struct Counts {
     std::uint64_t sent = 0, sent_bytes = 0;  // windows; bytes of requests
     std::uint64_t requests = 0, retries = 0;
-    std::uint64_t refused = 0;                     // by the engine: they lie in `reject`
+    std::uint64_t refused = 0;                     // by the server: they lie in `reject`
     std::uint64_t dropped = 0, dropped_bytes = 0;  // for --max-bytes and --max-age
     std::uint64_t unreadable = 0;                  // no profiles: they lie in `reject`
     std::uint64_t since = 0;                       // Unix time in seconds

@@ -16,7 +16,7 @@ namespace flameprobe::push {
 namespace {
 
 constexpr std::size_t most_windows_at_once = 500;
-constexpr std::size_t windows_to_probe_with = 16;  // while the engine is away
+constexpr std::size_t windows_to_probe_with = 16;  // while the server is away
 
 volatile sig_atomic_t ended = 0;
 
@@ -40,7 +40,7 @@ std::chrono::milliseconds wait_before(unsigned tries, const Settings& settings, 
     const double first = static_cast<double>(settings.first_wait.count());
     const double most = std::min(longest, first * static_cast<double>(std::uint64_t{1} << std::min(tries, 30u)));
     auto wait = std::chrono::milliseconds(static_cast<std::int64_t>(most * random));
-    // At most an hour, whatever the engine asks for.
+    // At most an hour, whatever the server asks for.
     if (answer.retry_after) wait += std::min<std::chrono::milliseconds>(*answer.retry_after, std::chrono::hours(1));
     return wait;
 }
@@ -64,7 +64,7 @@ int Uploader::send_until_end() {
         const bool left = !spool_.windows().empty();
         if (settings_.once && (!sent || !left)) return left ? 1 : 0;
         if (!sent)
-            wait_for_engine();
+            wait_for_server();
         else if (!left)
             pause(settings_.gather);
     }
@@ -117,7 +117,7 @@ void Uploader::set_aside_bad(const std::vector<BadWindow>& bad) {
 }
 
 // If a group needs several requests, each from the second on is tried until it is answered, so that those that the
-// engine has are not sent again.
+// server has are not sent again.
 bool Uploader::send(WindowGroup& group) {
     if (group.labels.empty()) {  // no samples
         finish(group, nullptr);
@@ -137,7 +137,7 @@ bool Uploader::send(WindowGroup& group) {
             if (!begun || settings_.once || ended != 0) return false;
             bound(in_hand_);  // those of the groups that come next are sent from memory, too
             publish_counts();
-            wait_for_engine();
+            wait_for_server();
             continue;
         }
         if (verdict == Verdict::too_large && pieces.halve()) continue;
@@ -182,7 +182,7 @@ void Uploader::publish_counts() {
     if (metrics_sender_.is_due()) metrics_sender_.send(figures(spool_, counts_), counts_.since);
 }
 
-void Uploader::wait_for_engine() {
+void Uploader::wait_for_server() {
     pause(wait_before(tries_++, settings_, last_, std::uniform_real_distribution<>(0, 1)(random_)));
 }
 

@@ -15,10 +15,10 @@
 namespace flameprobe::push {
 
 /// A wait drawn at random from 0 to `first` doubled `tries` times, at most `longest` ("full jitter"), so that hosts do
-/// not all try again at the same time after an engine's failure. Never shorter than the engine asks for.
+/// not all try again at the same time after a server's failure. Never shorter than the server asks for.
 std::chrono::milliseconds wait_before(unsigned tries, const Settings& settings, const Answer& answer, double random);
 
-/// Sends the spool's windows to the engine. A window is deleted once the engine has accepted all requests with its
+/// Sends the spool's windows to the server. A window is deleted once the server has accepted all requests with its
 /// samples; if an answer is lost, the window is sent again.
 class Uploader {
 public:
@@ -38,9 +38,9 @@ public:
 
 private:
     int send_until_end();
-    /// Tries to send what is in the spool; false if the engine did not answer.
+    /// Tries to send what is in the spool; false if the server did not answer.
     bool round(std::size_t most_windows);
-    /// Windows that failed in the last round come only if there are no others, so that a request at which the engine
+    /// Windows that failed in the last round come only if there are no others, so that a request at which the server
     /// always fails holds up nothing.
     std::vector<Window> next_windows(std::size_t most);
     bool send(WindowGroup& group);
@@ -51,7 +51,7 @@ private:
     void bound(const std::vector<Window>& sending = {});
     /// Writes the counts into the spool, if they have changed, and publishes them as metrics.
     void publish_counts();
-    void wait_for_engine();
+    void wait_for_server();
     std::string shown_url() const;
     void pause(std::chrono::milliseconds time);
 

@@ -27,7 +27,7 @@ Problem sort_by(Arguments& into, const Text& text) {
 
 Problem pprof_threads(Arguments& into, const Text& text) {
     if (!text.empty() && text != "folded" && text != "exact") return "'" + text + "' is neither folded nor exact";
-    into.engine.threads = text == "exact" ? ThreadLabels::exact : ThreadLabels::folded;
+    into.server.threads = text == "exact" ? ThreadLabels::exact : ThreadLabels::folded;
     return {};
 }
 

@@ -25,7 +25,7 @@ struct Arguments {
     std::optional<Format> format;
     std::optional<ImageKind> image;  // instead of a format
     FlameGraphOptions graph;
-    EngineOptions engine;
+    ServerOptions server;
     SampleFilter filter;
     std::string process;  // a regular expression: only processes whose program's name has a match; empty: all
     CutOptions cut;

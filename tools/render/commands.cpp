@@ -123,7 +123,7 @@ int write_selected(const NamedProfile& profile, const Arguments& arguments, Form
     const auto written = arguments.image
                              ? write_image_of(profile, arguments)
                              : write_output(profile, format, arguments.output.empty() ? "-" : arguments.output,
-                                            {graph, arguments.engine});
+                                            {graph, arguments.server});
     if (!written) return complain(failed, written.error().message);
     const bool is_picture = arguments.image || format == Format::svg || format == Format::html;
     if (is_picture && !arguments.output.empty() && arguments.output != "-") {

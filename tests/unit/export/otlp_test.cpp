@@ -16,13 +16,13 @@ using json = nlohmann::json;
 
 namespace {
 
-std::string protobuf(const NamedProfile& profile, const EngineOptions& options = {}) {
+std::string protobuf(const NamedProfile& profile, const ServerOptions& options = {}) {
     std::string bytes;
     write_otlp(profile, options, [&](std::string_view piece) { bytes += piece; });
     return bytes;
 }
 
-json as_json(const NamedProfile& profile, const EngineOptions& options = {}) {
+json as_json(const NamedProfile& profile, const ServerOptions& options = {}) {
     std::string text;
     write_otlp_json(profile, options, [&](std::string_view piece) { text += piece; });
     return json::parse(text);

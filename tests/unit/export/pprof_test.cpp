@@ -140,14 +140,14 @@ TEST_CASE("a scope with key and value is a label of that name") {
     for (const std::string_view text : {"checkout", "x == 1", "x==1", "a b=c", "=c", "a=", "=", "", "f(x=1)"}) {
         CHECK(label_of_scope(text) == Label("scope", text));
     }
-    // Names that FlameProbe or an engine uses itself are not taken for keys.
+    // Names that FlameProbe or a server uses itself are not taken for keys.
     for (const std::string_view text :
          {"thread=main", "tid=5", "scope=checkout", "service_name=x", "__name__=x", "service.name=x"}) {
         CHECK(label_of_scope(text) == Label("scope", text));
     }
 }
 
-TEST_CASE("rare values of labels are gathered in [other], so that an engine does not get a series of each") {
+TEST_CASE("rare values of labels are gathered in [other], so that a server does not get a series of each") {
     const NamedProfile profile = with_scopes(1000);
     const ProfileTables tables(profile, ThreadLabels::none);
     std::set<std::string> sets;
@@ -165,7 +165,7 @@ TEST_CASE("rare values of labels are gathered in [other], so that an engine does
     CHECK(tables.labels().gathered() == 800);
 }
 
-TEST_CASE("a value that is too long for an engine is cut between characters") {
+TEST_CASE("a value that is too long for a server is cut between characters") {
     NamedProfile profile = read_folded("main 1\n").profile;
     std::string name;
     for (int i = 0; i < 300; ++i) name += "\xc3\xa4";
