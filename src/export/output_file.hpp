@@ -32,6 +32,8 @@ public:
     /// After a failure nothing more is written; commit() returns the Error.
     void write(std::string_view text);
     bool failed() const { return !failure_.empty(); }
+    /// Why it failed; empty if it did not.
+    const std::string& failure() const { return failure_; }
     Result<void> commit();
 
 private:

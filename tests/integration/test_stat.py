@@ -174,6 +174,21 @@ class Stat(Case):
                     self.assertEqual(process.wait(timeout=60), expected)
                 self.assertIn("task-clock", (self.directory / "flameprobe.log").read_text())
 
+    def test_an_output_that_cannot_be_written_is_told_before_the_command_starts(self):
+        (self.directory / "folder").mkdir()
+        for place in ("no/such/place", "folder"):
+            for arguments in (["touch", "begun"], ["-p", os.getpid(), "-d", "1s"]):
+                with self.subTest(place=place, arguments=arguments):
+                    done = run([COMMAND, "stat", "-o", place, *arguments], self.directory, clean_environment())
+                    self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+                    self.assertRegex(done.stderr, rf"^flameprobe: --out: {place}: .*\n$")
+        for status in (0, 5):  # one that is gone at the end
+            (self.directory / "gone").mkdir()
+            done = run([COMMAND, "stat", "-o", "gone/file", "sh", "-c", f"rmdir gone; exit {status}"], self.directory)
+            self.assertEqual(done.returncode, status or 1)
+            self.assertRegex(done.stderr, r"^flameprobe: gone/file: .*\n$")
+        self.assertEqual(os.listdir(self.directory), ["folder"])
+
     def test_usage(self):
         self.assertEqual(run([COMMAND, "stat"], self.directory).returncode, 2)
         self.assertEqual(run([COMMAND, "stat", "--nothing", "true"], self.directory).returncode, 2)

@@ -97,6 +97,13 @@ bool write_out(const StatRequest& request, const std::string& text) {
     return static_cast<bool>(written);
 }
 
+/// Why nothing could be written to the file at the end; empty if it can.
+std::string output_problem(const std::string& path) {
+    if (path.empty()) return {};
+    const OutputFile trial(path);
+    return trial.failed() ? "--out: " + trial.failure() : "";
+}
+
 /// Without a pidfd: its main thread may have ended before others.
 bool has_ended_by_proc(pid_t pid) {
     const std::string stat = counting::text_of("/proc/" + std::to_string(pid) + "/stat");
@@ -186,8 +193,8 @@ int stat_of_command(const StatRequest& request, int argc, char* argv[]) {
     facts.processes = tasks.processes();
     if (waits) facts.waiting = waits->read();
     const auto rows = counting::rows_of(facts, *counters);
-    write_out(request, request.json ? table_json(facts, rows) : table_text(facts, rows));
-    return end_like(ended);
+    const bool written = write_out(request, request.json ? table_json(facts, rows) : table_text(facts, rows));
+    return ended == 0 && !written && !request.out.empty() ? 1 : end_like(ended);
 }
 
 }  // namespace
@@ -198,6 +205,7 @@ int stat_command(int argc, char* argv[]) {
     if (request->help) return std::fputs(stat_usage, stdout) < 0 ? 1 : 0;
     if (const auto problem = problem_of(*request, request->command < argc); !problem.empty())
         return complain_of_usage("stat", problem);
+    if (const auto problem = output_problem(request->out); !problem.empty()) return complain(2, problem);
     if (request->pid.empty()) return stat_of_command(*request, argc, argv);
     char* one[] = {const_cast<char*>(request->pid.c_str())};
     const auto pid = process_id(1, one);
