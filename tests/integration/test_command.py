@@ -396,6 +396,19 @@ class Doctor(Case):
         done = run([COMMAND, "doctor"], self.directory)
         self.assertRegex(done.stdout.splitlines()[-1], r"^It (works|does not work)(\.|; .* better\.)$")
 
+    def test_without_the_library(self):
+        """It does not say that it works, and only commands with the option --library name it."""
+        alone = self.directory / "flameprobe"
+        shutil.copy(COMMAND, alone)
+        doctor = run([alone, "doctor"], self.directory)
+        if "is not installed beside this program" not in doctor.stdout:
+            self.skipTest("the library is installed on this machine too")
+        self.assertEqual(doctor.returncode, 1)
+        self.assertTrue(doctor.stdout.splitlines()[-1].startswith("It does not work"), doctor.stdout)
+        for argv, names_it in ((["doctor"], False), (["stat", "-e", "offcpu", "true"], False), (["run", "true"], True)):
+            done = run([alone, *argv], self.directory)
+            self.assertEqual("--library" in done.stdout + done.stderr, names_it, argv)
+
     def test_engines_that_were_asked_for(self):
         self.assertEqual(self.check(ENGINE="timer", STACK="8192"), "timer")
         self.assertIn(self.check(ENGINE="signal"), ("signal", "none"))

@@ -4,7 +4,7 @@
 
 #include "command_line.hpp"
 #include "commands.hpp"
-#include "report.hpp"
+#include "doctor_report.hpp"
 
 namespace flameprobe {
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "capture/blocked_reader.hpp"
+#include "doctor_report.hpp"
 #include "preload_path.hpp"
 #include "render/numbers.hpp"
-#include "report.hpp"
 #include "session/engine.hpp"
 #include "session/options.hpp"
 #include "symbolize/kernel_symbols.hpp"
@@ -166,7 +166,7 @@ bool report_machine(DoctorReport& report) {
     if (works) report_waits(report, options);
     report_memory(report);
     report_kernel_symbols(report);
-    return works;
+    return works && library;
 }
 
 }  // namespace flameprobe

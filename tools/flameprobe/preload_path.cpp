@@ -8,16 +8,12 @@
 
 namespace flameprobe {
 
-Result<std::string> find_library() {
-    auto path = installed_file("libflameprobe.so", "../../preload/libflameprobe.so");
-    if (!path) return Error{path.error().message + "; name it with --library"};
-    return path;
-}
+Result<std::string> find_library() { return installed_file("libflameprobe.so", "../../preload/libflameprobe.so"); }
 
 Result<std::string> libraries_to_preload(std::string library, bool allocations) {
     if (library.empty()) {
-        auto own = find_library();
-        if (!own) return own;
+        const auto own = find_library();
+        if (!own) return Error{own.error().message + "; name it with --library"};
         library = *own;
     }
     if (!allocations) return library;

@@ -4,10 +4,10 @@
 #include <string_view>
 
 #include "base/paths.hpp"
+#include "doctor_report.hpp"
 #include "output_of.hpp"
 #include "program.hpp"
 #include "render/name_advice.hpp"
-#include "report.hpp"
 
 namespace flameprobe {
 

@@ -1,3 +1,4 @@
+// What `flameprobe doctor` prints.
 #pragma once
 
 #include <string>
