@@ -10,6 +10,7 @@
 
 #include "attach/refusal.hpp"
 #include "base/proc.hpp"
+#include "capture/known_events.hpp"
 #include "collect/profile_file.hpp"
 #include "inputs.hpp"
 #include "outside/processes.hpp"
@@ -153,14 +154,13 @@ std::string no_picture(const FinishedRun& run) {
 
 /// "x.offcpu.svg" beside "x.svg" or "x.html", which the library writes for each further event.
 std::vector<std::string> pictures_of_other_events(const std::vector<std::string>& paths, const timespec& start) {
-    std::vector<std::string> others;
+    std::vector<std::string> events = {"offcpu", "wall", "alloc", "heap", "heap-end"}, others;
+    for (const EventName& event : known_events) events.emplace_back(event.name);
     for (const std::string& path : paths) {
         if (!path.ends_with(".svg") && (paths.size() > 1 || !path.ends_with(".html"))) continue;
         const std::string stem = path.substr(0, path.rfind('.'));
-        for (const char* event : {"offcpu", "wall", "page-faults", "alloc", "heap", "heap-end"}) {
-            const std::string other = stem + "." + event + ".svg";
-            if (is_of_run(other, start)) others.push_back(other);
-        }
+        for (const std::string& event : events)
+            if (const std::string other = stem + "." + event + ".svg"; is_of_run(other, start)) others.push_back(other);
     }
     return others;
 }
