@@ -183,12 +183,16 @@ class Archive(Recorded):
 
 
 class Source(Recorded):
-    def test_lines_and_instructions_add_up_to_the_function(self):
+    def facts(self, *argv):
+        """The data of a page."""
         page = self.directory / "page.html"
-        done = render("--source", self.profile, "-o", page)
+        done = render(*argv, "-o", page)
         self.assertEqual(done.returncode, 0, done.stderr)
         packed = re.search(r'<script id="profile" type="text/plain">(.*?)</script>', page.read_text(encoding="utf-8"), re.S)
-        facts = json.loads(zlib.decompress(base64.b64decode(packed[1])))
+        return json.loads(zlib.decompress(base64.b64decode(packed[1])))
+
+    def test_lines_and_instructions_add_up_to_the_function(self):
+        facts = self.facts("--source", self.profile)
         names = facts["functions"]["name"]
         phase = next(one for one in facts["source"]["functions"] if "early_phase" in names[one["fn"]])
         # The function's own samples and those of what is inlined into it, as folded text has them. What stands below a
@@ -219,10 +223,30 @@ class Source(Recorded):
         self.assertEqual(max(hot, key=hot.get)[1], line_of_the_hot_loop(), hot)
 
     def test_code_is_not_shown_unasked(self):
-        page = self.directory / "page.html"
-        self.assertEqual(render(self.profile, "-o", page).returncode, 0)
-        packed = re.search(r'<script id="profile" type="text/plain">(.*?)</script>', page.read_text(encoding="utf-8"), re.S)
-        self.assertNotIn("source", json.loads(zlib.decompress(base64.b64decode(packed[1]))))
+        self.assertNotIn("source", self.facts(self.profile))
+
+    def test_the_advice_for_a_file_that_is_elsewhere_finds_it(self):
+        built, moved = self.directory / "built", self.directory / "moved"
+        built.mkdir()
+        shutil.copy(PROGRAMS / "phases.cpp", built)
+        program = build(self.directory / "phases", str(built / "phases.cpp"))
+        profile = run([program, 300], self.directory, profiled(FREQ=997, FORMAT="none")).result("phases").path("fprobe")
+        built.rename(moved)
+
+        def phase(*argv):
+            facts = self.facts(*argv, profile)
+            return next(one for one in facts["source"]["functions"] if "early_phase" in facts["functions"]["name"][one["fn"]])
+        before = phase("--source")
+        self.assertEqual(before["text"], [])
+        after = phase(re.search(r"--source\S*DIR", before["note"])[0].replace("DIR", str(moved)))
+        self.assertIn("early_phase", " ".join(text for _, text in after["text"]))
+
+    def test_only_a_page_can_show_it(self):
+        for argv in (["-o", self.directory / "x.svg"], ["--top", "5"]):
+            done = render("--source", self.profile, *argv)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertIn("--source belongs to a page", done.stderr)
+        self.assertFalse((self.directory / "x.svg").exists())
 
 
 class Merge(Recorded):

@@ -165,6 +165,8 @@ int render_command(Arguments& arguments) {
         isatty(STDOUT_FILENO) == 1) {
         return complain(wrong_usage, "say where the picture goes: -o FILE.svg (or --top 20 for a table)");
     }
+    if (arguments.source && (*format != Format::html || only_text(arguments)))
+        return complain(wrong_usage, "--source belongs to a page: -o FILE.html");
     arguments.filter.times = *format == Format::html;
     if (*format == Format::html && !only_text(arguments)) {  // where the reader can switch them off
         arguments.graph.own_code = std::exchange(arguments.cut.own_code, false);

@@ -99,7 +99,7 @@ void add_source_text(const NamedProfile& profile, const std::vector<std::string>
         if (const auto* file = files.lines(path)) {
             function.text = pick(*file, wanted);
         } else {
-            function.note = path + " was not found: name its directory with --source DIR";
+            function.note = path + " was not found: name its directory with --source=DIR";
         }
     }
     for (const auto& [id, wanted] : inlined) {
