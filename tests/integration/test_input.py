@@ -89,6 +89,17 @@ class BadFolded(RenderCase):
             with self.subTest(argv=[str(a) for a in argv]):
                 self.assertEqual(render(*argv).returncode, 2)
 
+    def test_an_input_is_not_replaced(self):
+        good = self.directory / "good.folded"
+        good.write_text(GOOD)
+        (self.directory / "link.folded").symlink_to(good)
+        for argv in ((good, "-o", good, "--format", "svg"), ("good.folded", "-o", "./good.folded"), ("link.folded", good, "-o", "good.folded")):
+            with self.subTest(argv=[str(a) for a in argv]):
+                ran = run([RENDER, *argv], self.directory)
+                self.assertEqual((ran.returncode, ran.stdout), (2, ""))
+                self.assertIn("is an input: name another output", ran.stderr)
+                self.assertEqual(good.read_text(), GOOD)
+
     def test_too_few_samples(self):
         (self.directory / "good.folded").write_text(GOOD)
         self.bad(self.directory / "good.folded", "--min-samples", "18", status=3)

@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <string_view>
 
 #include "command_line.hpp"
@@ -134,6 +135,15 @@ std::vector<CommandOption<A>> known_options() {
     return options;
 }
 
+/// The input that the output would replace; empty if there is none.
+std::string replaced_input(const Arguments& arguments) {
+    std::error_code none;
+    if (!std::filesystem::is_regular_file(arguments.output, none)) return {};
+    for (const Text& input : arguments.inputs)
+        if (std::filesystem::equivalent(input, arguments.output, none)) return input;
+    return {};
+}
+
 /// An Error if options contradict each other, or values are out of range.
 std::optional<Error> contradiction(const Arguments& arguments) {
     if (arguments.inputs.empty()) return Error{"name at least one input"};
@@ -143,6 +153,8 @@ std::optional<Error> contradiction(const Arguments& arguments) {
     if (arguments.source && (arguments.diff || arguments.archive))
         return Error{"--source belongs to a page of one profile"};
     if (arguments.archive && arguments.inputs.size() != 1) return Error{"--archive takes one .fprobe"};
+    if (const Text input = arguments.archive ? Text() : replaced_input(arguments); !input.empty())
+        return Error{input + " is an input: name another output"};
     if (arguments.fail_above && !(*arguments.fail_above >= 0))
         return Error{"--fail-above: give a percentage from 0 on"};
     const SampleFilter& filter = arguments.filter;
