@@ -18,7 +18,7 @@
 #include "capture/map_watch.hpp"
 #include "capture/perf_event.hpp"
 #include "capture/perf_record.hpp"
-#include "capture/ring_threads.hpp"
+#include "capture/thread_finder.hpp"
 #include "capture/thread_rings.hpp"
 
 namespace flameprobe {
@@ -55,7 +55,7 @@ private:
     RecordLayout inherited_layout_;           // whose samples have no counts
     std::vector<RecordLayout> more_layouts_;  // by EventSample::event - 1
     ThreadRings rings_;
-    RingThreads threads_{rings_, static_cast<std::uint32_t>(host_process())};
+    ThreadFinder threads_{rings_, static_cast<std::uint32_t>(host_process())};
     MapWatch maps_;
     CaptureFacts facts_;
     std::string own_note_;

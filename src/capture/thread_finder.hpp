@@ -1,4 +1,4 @@
-// Finds the threads that get a ring.
+// Finds the threads of the host, and has their events and rings opened.
 #pragma once
 
 #include <cstddef>
@@ -17,10 +17,10 @@
 namespace flameprobe {
 
 /// New threads are found by records in their creators' rings, by their number, and by begins(). The collector only.
-class RingThreads {
+class ThreadFinder {
 public:
     /// `rings` must outlive it, and have been opened when a thread is looked for.
-    RingThreads(ThreadRings& rings, std::uint32_t main_thread) : rings_(rings), main_(main_thread) {}
+    ThreadFinder(ThreadRings& rings, std::uint32_t main_thread) : rings_(rings), main_(main_thread) {}
 
     /// Opens events for threads that have none. `surely`: not only where something shows that there are such.
     void find(bool surely);

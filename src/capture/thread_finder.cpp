@@ -1,4 +1,4 @@
-#include "capture/ring_threads.hpp"
+#include "capture/thread_finder.hpp"
 
 #include <algorithm>
 
@@ -16,14 +16,14 @@ constexpr std::uint64_t part_of_a_cpu = 100;
 
 }  // namespace
 
-bool RingThreads::is_one_of_many() { return ++met_threads_ > few_threads; }
+bool ThreadFinder::is_one_of_many() { return ++met_threads_ > few_threads; }
 
-std::uint64_t RingThreads::stood_for_ns() const {
+std::uint64_t ThreadFinder::stood_for_ns() const {
     return share_.reach_us != 0 ? share_.reach_ns() : rings_.lives_on_ns();
 }
 
 // What is left of a life is sampled as a life of its own.
-void RingThreads::open_outlived() {
+void ThreadFinder::open_outlived() {
     constexpr std::uint64_t look_every_ns = 4 * ns_per_ms;
     const std::uint64_t now = monotonic_ns();
     if (stood_for_.empty() || now < next_look_ns_) return;
@@ -35,17 +35,17 @@ void RingThreads::open_outlived() {
     });
 }
 
-bool RingThreads::is_new(std::uint32_t tid) const {
+bool ThreadFinder::is_new(std::uint32_t tid) const {
     return !rings_.inherits() && !rings_.knows(tid) && !not_opened_.contains(tid);
 }
 
-void RingThreads::meet(std::uint32_t tid) {
+void ThreadFinder::meet(std::uint32_t tid) {
     knows_all_mappings_ = false;
     if (!share_.all()) stood_for_.try_emplace(tid, stood_for_ns());
 }
 
 // Whether there are threads to be found in the list.
-bool RingThreads::meet_born() {
+bool ThreadFinder::meet_born() {
     bool any = false;
     for (const std::uint32_t tid : std::exchange(born_, {})) {
         if (!is_new(tid)) continue;
@@ -55,7 +55,7 @@ bool RingThreads::meet_born() {
     return any;
 }
 
-void RingThreads::find(bool surely) {
+void ThreadFinder::find(bool surely) {
     constexpr std::uint64_t list_ns = 500;  // for each thread
     open_outlived();
     surely = meet_born() || surely;
@@ -88,7 +88,7 @@ void RingThreads::find(bool surely) {
     }
 }
 
-void RingThreads::find_all_anew() {
+void ThreadFinder::find_all_anew() {
     not_opened_.clear();
     found_.clear();
     refusal_.clear();
@@ -98,30 +98,30 @@ void RingThreads::find_all_anew() {
 
 // Exec ends the main thread's event, as its own end does: after exec, the threads that were listed are the next
 // program's.
-bool RingThreads::are_of_another_program() const {
+bool ThreadFinder::are_of_another_program() const {
     const ThreadEvents* const main_thread = rings_.find(main_);
     return (main_thread == nullptr || has_hung_up(main_thread->own.event)) && host_has_other_image();
 }
 
 // A main thread that has ended has threads that no drain has found yet. Those of another program are not sampled.
-bool RingThreads::all_ended() {
+bool ThreadFinder::all_ended() {
     if (!rings_.ended()) return false;
     find(true);
     return rings_.ended();
 }
 
-std::string RingThreads::name_at_birth(std::uint32_t tid) {
+std::string ThreadFinder::name_at_birth(std::uint32_t tid) {
     const auto found = found_.find(tid);
     if (found == found_.end() || found->second.empty()) return {};
     return std::move(found_.extract(found).mapped());
 }
 
-void RingThreads::ended(ThreadEvents& thread) {
+void ThreadFinder::ended(ThreadEvents& thread) {
     std::erase(gone_, thread.tid);
     rings_.forget(thread);
 }
 
-void RingThreads::open(const NewThread& thread, bool brief) {
+void ThreadFinder::open(const NewThread& thread, bool brief) {
     const auto opened = rings_.add(thread.tid, brief, thread.share);
     if (opened.outcome == ThreadRings::Outcome::gone) return;
     if (opened.outcome == ThreadRings::Outcome::opened) {
@@ -132,7 +132,7 @@ void RingThreads::open(const NewThread& thread, bool brief) {
     refusal_ = describe_refused(not_opened_.size(), opened.why);
 }
 
-void RingThreads::begins(const NewThread& thread) {
+void ThreadFinder::begins(const NewThread& thread) {
     if (rings_.inherits()) return;
     // A drain may have found it while it waited; or another thread had its id.
     if (const ThreadEvents* const known = rings_.find(thread.tid); known != nullptr && !has_hung_up(known->own.event))
