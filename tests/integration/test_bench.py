@@ -276,7 +276,7 @@ load = ["true"]
         command = f'command = ["touch", "{mark}"]'
         for text, message in ((f"[[scenario]]\n{command}\nlod = 1\n", r"bench\.toml:3: a scenario has no 'lod'; accepted: name, "),
                               (f"[[scenario]]\n{command}\nstop = \"X\"\n", r"bench\.toml:3: 'stop' is 'X'; accepted: "),
-                              ("[[scenario]\n", r"bench\.toml:1: not TOML: "),
+                              ("[[scenario]\n", r"bench\.toml:1: not TOML: "), ("", r"bench\.toml:1: there is no \[\[scenario\]\] in it"),
                               ('[[scenario]]\ncommand = ["./not-there"]\n', r"scenario 'scenario 1': \./not-there is not there")):
             with self.subTest(text=text):
                 done = self.bench(text)
@@ -284,9 +284,11 @@ load = ["true"]
                 self.assertRegex(done.stderr, message)
                 self.assertFalse(mark.exists())
                 self.assertFalse((self.directory / "out").exists())
-        for argv in (["bench"], ["bench", "--nothing"], ["bench", "-r", "0", "--", "true"], ["bench", "none.toml"]):
+        for argv in (["bench"], ["bench", "--nothing"], ["bench", "-r", "0", "--", "true"], ["bench", "none.toml"],
+                     ["bench", "--library", "no/library.so", "--", "touch", mark]):
             with self.subTest(argv=argv):
                 self.assertEqual(run([COMMAND, *argv], self.directory).returncode, 2)
+        self.assertFalse(mark.exists())
 
     def test_redis(self):
         self.need("redis-server", "redis-benchmark")
@@ -391,6 +393,7 @@ class Compare(BenchCase):
         (self.directory / "x.json").write_text("{}")
         for argv, status, message in ((["only-one"], 2, "name two"), ([old, old, "-o", "x.txt"], 2, "has to end in .md"),
                                       ([old, old, "--fail-above", "much"], 2, "has to be a percentage"),
+                                      ([old, old, "--fdr", "200"], 2, "percentages from 0 to 100"),
                                       ([old, "none"], 1, "none"), ([old, "x.json"], 1, "is no report.json"),
                                       ([old, self.directory], 1, "report.json: cannot be read")):
             with self.subTest(argv=argv):

@@ -2,7 +2,9 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 
 #include "installed_file.hpp"
 
@@ -16,6 +18,9 @@ Result<std::string> libraries_to_preload(std::string library, bool allocations) 
         if (!own) return Error{own.error().message + "; name it with --library"};
         library = *own;
     }
+    // ld.so(8) searches for a name without a slash.
+    if (library.find('/') != std::string::npos && ::access(library.c_str(), R_OK) != 0)
+        return Error{"--library: " + library + ": " + strerrordesc_np(errno)};
     if (!allocations) return library;
     const std::string folder = library.substr(0, library.rfind('/') + 1);
     for (const char* place : {"flameprobe/", "alloc/", ""})

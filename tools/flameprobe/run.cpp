@@ -163,9 +163,6 @@ std::string problem_with(const RunRequest& request, const char* command) {
     if (request.live)
         return "--live is not part of this build, which was made without libmicrohttpd (libmicrohttpd-dev)";
 #endif
-    // ld.so(8) searches for a name without a slash.
-    if (request.library.find('/') != std::string::npos && access(request.library.c_str(), R_OK) != 0)
-        return "--library: " + request.library + ": " + strerrordesc_np(errno);
     if (!request.spool.empty()) {
         const std::string spool = spool_problem(request.spool);
         return spool.empty() ? spool : "--push: " + spool;

@@ -1,16 +1,20 @@
 #include "bench_file.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <array>
+#include <cerrno>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <functional>
 #include <limits>
 #include <regex>
 #include <set>
 #include <sstream>
 
+#include "base/descriptor.hpp"
 #include "profile/model.hpp"
 
 namespace flameprobe::bench {
@@ -66,13 +70,14 @@ std::string placeholder_problem(const Scenario& scenario) {
 }
 
 Result<BenchFile> read_bench_file(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream text;
-    if (!file || !(text << file.rdbuf())) {
-        const int error = errno;
-        return Error{path + ": cannot be read" + (error != 0 ? std::string(": ") + strerrordesc_np(error) : "")};
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    std::string text;
+    for (char piece[4096];;) {
+        const ssize_t size = file ? ::read(file.get(), piece, sizeof piece) : -1;
+        if (size < 0) return Error{path + ": cannot be read: " + strerrordesc_np(errno)};
+        if (size == 0) return parse_bench_file(text, path);
+        text.append(piece, static_cast<std::size_t>(size));
     }
-    return parse_bench_file(text.str(), path);
 }
 
 std::string Events::text() const {

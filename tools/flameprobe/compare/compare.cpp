@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <optional>
@@ -102,6 +103,8 @@ Result<CompareRequest> parse_compare(int argc, char* argv[]) {
     if (!first) return first.error();
     request.inputs.assign(argv + *first, argv + argc);
     request.options.taking_turns = !request.variable.empty();
+    if (std::max(request.options.rate, request.options.least_share) > 1)
+        return Error{"--fdr and --min-share are percentages from 0 to 100"};
     if (!request.help && request.inputs.size() != (request.options.taking_turns ? 1 : 2))
         return Error{request.options.taking_turns
                          ? "--by compares two values within one directory of flameprobe bench: name it alone"
