@@ -158,6 +158,17 @@ class Run(Case):
                 self.assertIn(str(argv[-1]), done.stderr)
                 self.assertFalse((self.directory / "started").exists())
 
+    def test_what_a_refused_number_or_event_is_told_by(self):
+        for argv, said in ((["live", "--port", "99999", "1"], "--port: '99999' is not a whole number from 0 to 65535"),
+                           (["render", "x", "--top", "-1"], "--top: '-1' is not a whole number from 0 on"),
+                           (["render", "x", "--min-width", "x"], "--min-width: 'x' is not a number")):
+            done = run([COMMAND, *argv], self.directory)
+            self.assertEqual((done.returncode, done.stderr.splitlines()[0].split(": ", 1)[1]), (2, said))
+        done = run([COMMAND, "run", "-e", "cpu,cycles", "true"], self.directory)
+        if done.returncode == 0:
+            self.skipTest("this machine counts cycles")
+        self.assertRegex(done.stderr, "^flameprobe: --event: cycles: ")
+
     def test_no_such_command(self):
         done = run([COMMAND, "bogus"], self.directory)
         self.assertEqual((done.returncode, done.stderr.splitlines()[0]), (2, "flameprobe: 'bogus' is no command; try 'flameprobe --help'"))

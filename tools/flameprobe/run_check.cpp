@@ -37,7 +37,7 @@ std::string event_problem(const std::string& value) {
     for (const std::string& event : events) {
         CaptureOptions capture;
         capture.event = event;
-        if (const auto counts = try_event(capture); !counts) return counts.error().message;
+        if (const auto counts = try_event(capture); !counts) return event + ": " + counts.error().message;
     }
     return {};
 }

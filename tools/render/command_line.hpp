@@ -4,9 +4,11 @@
 #include <getopt.h>
 
 #include <functional>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "base/number.hpp"
@@ -79,9 +81,17 @@ Problem put(const Result<T>& value, auto& into) {
 }
 
 template <class Number>
+std::string kind_of_number() {
+    if (!std::is_integral_v<Number>) return "number";
+    constexpr bool is_large = sizeof(Number) == sizeof(std::uint64_t);
+    return "whole number from 0 " +
+           (is_large ? std::string("on") : "to " + std::to_string(std::numeric_limits<Number>::max()));
+}
+
+template <class Number>
 Problem put_number(const std::string& text, auto& into) {
     const auto value = number_in<Number>(text);
-    if (!value) return "'" + text + "' is not a number from 0 on";
+    if (!value) return "'" + text + "' is not a " + kind_of_number<Number>();
     into = *value;
     return {};
 }
