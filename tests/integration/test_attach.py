@@ -228,6 +228,11 @@ class Odd(Attach):
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.assertTrue((directory / f"flameprobe.shares.{program.pid}.folded").exists(), ran.stderr)
 
+    def test_pictures_are_named_from_here(self):
+        program = self.start(target("shares"), "leaves", "100000000")
+        ran = run([COMMAND, "attach", "-d", "500ms", program.pid], self.directory, clean_environment())
+        self.assertRegex(ran.stderr, rf"(?m)^flameprobe: flameprobe.shares.{program.pid}.html$")
+
     def test_allocations_are_not_seen_from_outside(self):
         program = self.python("spin()")
         ran = run([COMMAND, "attach", "-d", "500ms", "-e", "alloc", program.pid], self.directory, clean_environment())

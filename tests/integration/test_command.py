@@ -10,7 +10,8 @@ import unittest
 from pathlib import Path
 
 import harness
-from harness import COMMAND, LIBRARY, Case, clean_environment, host, profiled, read_folded, run, shares, started, target, wait_until
+from harness import (COMMAND, LIBRARY, Case, clean_environment, host, ordinary_user, profiled, read_folded, run, shares, started,
+                     target, wait_until)
 
 WORK = [host("ends"), "return", "400"]  # computes, prints a line, and ends with status 6
 PRINTED = "ending by return\n"
@@ -222,7 +223,7 @@ class Run(Case):
 
     def test_it_says_what_would_make_the_picture_better(self):
         [told] = self.better(sys.executable, "-c", "sum(range(10**6))")
-        self.assertRegex(told, r"^(\d+ samples are few; |[\d.]+ % of the time is )")
+        self.assertRegex(told, r"^(\d+ samples are few; |[\d.]+ % (of the time )?is )")
 
     def test_the_flag_that_gives_names_is_told(self):
         self.need("node")
@@ -293,6 +294,13 @@ class Run(Case):
         done = run([COMMAND, "run", "--push", spool, "-F", "499", "--", target("shares"), "threads", "300"], "/proc/self")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertTrue(list(spool.glob("*.fprobe")))
+
+    def test_an_event_without_samples_has_no_pictures_and_one_word(self):
+        done = run([COMMAND, "run", "-e", "alloc", "--alloc-bytes", "1024G", "-o", "x", *WORK], self.directory)
+        self.assertEqual(done.returncode, 6, done.stderr)
+        self.assertIn("x.fprobe: no samples of alloc, so no pictures\n", done.stderr)
+        self.assertNotIn("the samples are safe", done.stderr)
+        self.assertEqual({path.name for path in self.directory.glob("x*")}, {"x.fprobe"})
 
     def test_pictures_of_other_events_are_named(self):
         work = "import time\nfor _ in range(400): time.sleep(0.0005)\nsum(range(3_000_000))"
@@ -410,6 +418,9 @@ class Doctor(Case):
     def test_it_ends_with_a_verdict(self):
         done = run([COMMAND, "doctor"], self.directory)
         self.assertRegex(done.stdout.splitlines()[-1], r"^It (works|does not work)(\.|; .* better\.)$")
+        done = run([*ordinary_user(self), COMMAND, "doctor"], Path("/"))
+        mends = len(set(re.findall(r"(?m)^ +mend: (.*)$", done.stdout)))
+        self.assertIn("the command after" if mends == 1 else f"the {mends} commands after", done.stdout.splitlines()[-1])
 
     def test_without_the_library(self):
         """It does not say that it works, and only commands with the option --library name it."""

@@ -1,6 +1,7 @@
 // What `flameprobe doctor` prints.
 #pragma once
 
+#include <set>
 #include <string>
 
 namespace flameprobe {
@@ -14,22 +15,23 @@ public:
         text_ += "  " + label + std::string(label.size() < width ? width - label.size() : 1, ' ') + text + "\n";
     }
     void mend(const std::string& command) {
-        ++mends_;
+        mends_.insert(command);
         text_ += std::string(18, ' ') + "mend: " + command + "\n";
     }
     /// The last line: what it comes to.
     void verdict(bool works) {
-        const std::string more = mends_ == 0 ? std::string(".")
-                                 : mends_ == 1
+        const std::size_t mends = mends_.size();
+        const std::string more = mends == 0 ? std::string(".")
+                                 : mends == 1
                                      ? std::string("; the command after \"mend\" makes it better.")
-                                     : "; the " + std::to_string(mends_) + " commands after \"mend\" make it better.";
+                                     : "; the " + std::to_string(mends) + " commands after \"mend\" make it better.";
         text_ += "\n" + std::string(works ? "It works" : "It does not work") + more + "\n";
     }
     const std::string& text() const { return text_; }
 
 private:
     std::string text_;
-    int mends_ = 0;
+    std::set<std::string> mends_;  // one may mend two things
 };
 
 /// Which engine and unwinder would be used here and why, found by opening them as the library would. False if nothing

@@ -118,7 +118,7 @@ std::string what_would_be_better(const NamedProfile& profile, std::uint64_t samp
                (brief ? ", in threads that ran too briefly; a higher -F takes more"
                       : "; the .txt beside the picture has what is known of why");
     if (const auto share = missing.much(missing.unnamed); !share.empty())
-        return "better: " + share + " of the time is in functions without names, most of it of " + missing.file() +
+        return "better: " + share + " is in functions without names, most of it of " + missing.file() +
                "; flameprobe doctor PROGRAM has the command that gives them";
     if (const auto share = missing.much(missing.kernel); !share.empty())
         return "better: " + share +

@@ -57,6 +57,7 @@ void draw(const std::string& path, const std::string& stem, const ResultOptions&
             profile = std::move(with_idle);
             problem("no thread woke or used CPU time: the pictures show where all of them wait");
         }
+        if (is_empty(*profile)) return problem(path + ": no samples of " + profile->run.event + ", so no pictures");
     }
     const bool first_is_empty = lead_with_samples(*profile);
     std::ranges::for_each(profile->warnings, problem);

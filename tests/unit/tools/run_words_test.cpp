@@ -36,7 +36,7 @@ TEST_CASE("where the time went is told by functions, and by system calls with wh
 TEST_CASE("what would make a picture better is one thing, and nothing where little is missing") {
     CHECK(better("t;main;parse 95\nt;main;[libz.so.1+0x4970] 5\n").empty());
     CHECK(better("t;main;[libz.so.1+0x4970] 20\nt;main;[libx.so+0x10] 5\nt;main;parse 75\n")
-              .starts_with("better: 25.0 % of the time is in functions without names, most of it of libz.so.1; "
+              .starts_with("better: 25.0 % is in functions without names, most of it of libz.so.1; "
                            "flameprobe doctor"));
     CHECK(better("t;main;[kernel: read] 20\nt;main;parse 80\n").find("kernel.perf_event_paranoid=1") !=
           std::string::npos);

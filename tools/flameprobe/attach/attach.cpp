@@ -145,7 +145,8 @@ int attach_to(pid_t pid, const AttachRequest& request) {
         failed = recorders.failed();
     }
     const RunEnd end = end_run(run);
-    for (const std::string& line : end.lines) complain(0, line);
+    const std::string here = working_directory() + "/";
+    for (const std::string& line : end.lines) complain(0, line.starts_with(here) ? line.substr(here.size()) : line);
     return end.lost || failed ? 1 : 0;
 }
 
