@@ -20,7 +20,8 @@ from programs import Missing, redis  # noqa: E402
 def run(frequency, options):
     with tempfile.TemporaryDirectory(prefix="flameprobe-bench-") as directory, contextlib.ExitStack() as loops:
         for _ in range(options.loops):
-            loops.enter_context(started(["sh", "-c", "while :; do :; done"], directory, clean_environment()))
+            loop = ["timeout", options.seconds + 60, "sh", "-c", "while :; do :; done"]  # ends too where this is killed
+            loops.enter_context(started(loop, directory, clean_environment()))
         redis(Path(directory), profiled(FREQ=frequency, FORMAT="json", LOG="quiet", OUT=f"{directory}/out"), options.seconds)
         told = json.loads((Path(directory) / "out.json").read_text())
     return told["samples"]["lost_ns"] / told["cpu_time"]["process_ns"], told["cpu_time"]["sampled_share"]
