@@ -83,7 +83,8 @@ struct ThreadSwitched {
     bool preempted = false;  // if `out`: the thread was still runnable
 };
 
-/// Samples were dropped because a buffer was full; `weight`: as theirs, 0 if later samples stand for them.
+/// Records were dropped because a buffer was full; `weight`: as of so many samples, 0 if it is told later (as
+/// TimeNotSampled).
 struct SamplesLost {
     std::uint64_t weight = 0;
     std::uint32_t event = 0;  // 0: the source's own; else as EventSample::event
@@ -94,8 +95,8 @@ struct Throttled {
     std::uint32_t event = 0;  // as SamplesLost::event
 };
 
-/// CPU time of a thread for which no sample can stand: the thread blocks the signal, has no timer, or runs `in_kernel`
-/// only.
+/// CPU time of a thread for which no sample can stand: the thread blocks the signal, has no timer, runs `in_kernel`
+/// only, or its samples found no room.
 struct TimeNotSampled {
     std::uint32_t tid = 0;
     std::uint64_t cpu_ns = 0;

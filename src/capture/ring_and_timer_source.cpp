@@ -149,12 +149,15 @@ void RingAndTimerSource::take_of_ring(const Record& record, RecordSink& out) {
     const auto count_lost = [&](const SamplesLost& lost) {
         if (lost.event == 0) share_.lost(lost.weight);
     };
+    const auto count_not_sampled = [&](const TimeNotSampled& time) { share_.lost(time.cpu_ns); };
     const auto settle_thread = [&](const ThreadEnded& end) {
         take_timers_until(end.time_ns, out);
         settle(end.tid, out);
         share_.forget(end.tid);
     };
-    std::visit(Overloaded{count_user_time, keep_order, count_lost, settle_thread, [](const auto&) {}}, record);
+    std::visit(
+        Overloaded{count_user_time, keep_order, count_lost, count_not_sampled, settle_thread, [](const auto&) {}},
+        record);
     out.take(record);
 }
 

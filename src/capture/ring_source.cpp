@@ -45,7 +45,7 @@ private:
     void open_running();
     const RecordLayout& layout_of(const ThreadRings::Next& next) const;
     void hand_on(const ThreadRings::Next& next, std::span<const std::byte> bytes, RecordSink& sink);
-    void complete(ThreadEvents& thread, Record& record);
+    void complete(ThreadEvents& thread, Record& record, RecordSink& sink);
     void read_maps(RecordSink& sink);
     void describe(const CaptureOptions& options);
     void note_missing();
@@ -212,7 +212,7 @@ void RingSource::hand_on(const ThreadRings::Next& next, std::span<const std::byt
         const auto* const sample = std::get_if<TimeSample>(&*record);
         if (sample != nullptr && rings_.knows(sample->tid)) return;
     } else if (next.ring->number == 0) {
-        complete(*next.thread, *record);
+        complete(*next.thread, *record, sink);
     }
     sink.take(*record);
     if (const auto* const born = std::get_if<ThreadStarted>(&*record))
@@ -220,17 +220,26 @@ void RingSource::hand_on(const ThreadRings::Next& next, std::span<const std::byt
             sink.take(ThreadNamed{born->tid, name});
 }
 
-void RingSource::complete(ThreadEvents& thread, Record& record) {
+void RingSource::complete(ThreadEvents& thread, Record& record, RecordSink& sink) {
     const auto weigh = [&](TimeSample& sample) {
-        if (layout_.counts) sample.weight = thread.clock.weigh(sample.weight) * thread.stands_for;
+        if (!layout_.counts) return;
+        sample.weight = thread.clock.weigh(sample.weight) * thread.stands_for;
+        thread.sampled_ns = sample.time_ns;
+        if (const std::uint64_t lost = thread.clock.take_lost_ns(); lost != 0)
+            sink.take(TimeNotSampled{thread.tid, lost * thread.stands_for, false});
     };
     const auto keep = [&](SamplesLost& lost) {
-        // Records found no room, and the next sample stands for that time too.
-        if (layout_.counts && !settings_.rate.user_only && !thread.clock.brief()) lost.weight = 0;
+        if (!layout_.counts) return;
+        thread.clock.lost(lost.weight / layout_.weight);
+        lost.weight = 0;
     };
     const auto note_birth = [&](const ThreadStarted& born) { threads_.born(born.tid); };
     const auto note_end = [&](const ThreadEnded& end) {
-        if (end.tid == thread.tid) threads_.ended(thread);
+        if (end.tid != thread.tid) return;
+        const std::uint64_t since = end.time_ns - std::min(end.time_ns, thread.sampled_ns);
+        if (const std::uint64_t lost = std::min(thread.clock.lost_since_ns(), since); lost != 0)
+            sink.take(SamplesLost{lost});
+        threads_.ended(thread);
     };
     std::visit(Overloaded{weigh, keep, note_birth, note_end, [](const auto&) {}}, record);
 }

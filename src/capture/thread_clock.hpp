@@ -58,14 +58,21 @@ public:
     std::uint64_t weigh(std::uint64_t count_ns) {
         if (one_shot() && samples_ != 0) return 0;  // it came before PERF_EVENT_IOC_REFRESH
         ++samples_;
-        const std::uint64_t before = std::max(last_ns_, settled_ns_);
+        const std::uint64_t before = std::max(last_ns_, settled_ns_), since = count_ns - std::min(count_ns, before);
         last_ns_ = std::max(last_ns_, count_ns);
+        lost_ns_ = std::min(std::exchange(lost_records_, 0) * rate_.period_ns, since - std::min(since, period_ns_));
         if (brief_ || count_ns < settled_ns_) return weight_of_brief(count_ns);
         const std::uint64_t left_at_end_ns = std::exchange(left_at_end_ns_, 0);
-        if (!rate_.user_only) return count_ns - std::min(count_ns, before) + left_at_end_ns;
+        if (!rate_.user_only) return since - lost_ns_ + left_at_end_ns;
         if (count_ns < epoch_ns_) return period_before_ns_;  // taken before draw(), drained after it
         return period_ns_ + (count_ns - epoch_ns_ < period_ns_ * 3 / 2 ? abandoned_ns_ : 0) + left_at_end_ns;
     }
+    /// Records found no room, of samples or others. The next sample's count shows how many samples there can have been.
+    void lost(std::uint64_t records) { lost_records_ += records; }
+    /// After weigh(): CPU time before that sample for which the lost ones would have stood.
+    std::uint64_t take_lost_ns() { return std::exchange(lost_ns_, 0); }
+    /// At the thread's end: at most so much more.
+    std::uint64_t lost_since_ns() const { return lost_records_ * rate_.period_ns; }
     /// Whether the period should be drawn anew, after the thread's samples were read.
     bool wants_draw() const { return brief_ ? last_ns_ >= lives_on_ns() : samples_ >= least_samples; }
     /// CPU time after which a thread is no brief one.
@@ -115,7 +122,9 @@ private:
     std::uint64_t settled_ns_ = 0;      // and when the thread was settled: before, it was a brief one
     std::uint64_t abandoned_ns_ = 0;    // part of a period that was cut off then
     std::uint64_t left_at_end_ns_ = 0;  // after the last sample of many threads, in the mean: the first one has it too
-    std::uint32_t samples_ = 0;         // since
+    std::uint32_t samples_ = 0;         // since the last draw
+    std::uint64_t lost_records_ = 0;    // since the last sample
+    std::uint64_t lost_ns_ = 0;         // see take_lost_ns()
 };
 
 }  // namespace flameprobe

@@ -72,6 +72,7 @@ ThreadRings::Opened ThreadRings::add(std::uint32_t tid, bool brief, NewThreadSha
     auto thread = std::make_unique<ThreadEvents>();
     thread->tid = tid;
     thread->stands_for = share.stands_for;
+    thread->sampled_ns = monotonic_ns();
     if (settings_.rate.period_ns != 0)
         thread->clock = ThreadClock(settings_.rate, brief, seed_of(tid), share.reach_ns());
     Opened opened{Outcome::no_memory};

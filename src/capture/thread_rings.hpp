@@ -34,6 +34,7 @@ struct ThreadEvents {
     ThreadClock clock;
     std::uint64_t stands_for = 1;    // see NewThreadShare
     std::uint64_t next_look_ns = 0;  // at a brief thread without further samples
+    std::uint64_t sampled_ns = 0;    // when its last sample was taken, or since when it has events
     bool ended = false;              // its last record was read, or it is gone
     // See ThreadRings::open_inherited(): `own` is then the main thread's event on one CPU, and these are the others'.
     bool inherited = false;

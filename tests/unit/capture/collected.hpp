@@ -91,6 +91,11 @@ struct Seen : RecordSink {
         for (const auto& sample : samples) last = sample.tid == tid ? std::max(last, sample.time_ns) : last;
         return last;
     }
+    /// What is told of the thread's CPU time, with or without samples.
+    std::uint64_t accounted(std::uint32_t tid) const {
+        const auto unsampled = unsampled_ns.find(tid);
+        return weight(tid) + (unsampled == unsampled_ns.end() ? 0 : unsampled->second) + lost_ns;
+    }
     std::uint64_t weight(std::uint32_t tid) const {
         std::uint64_t sum = 0;
         for (const auto& sample : samples) sum += sample.tid == tid ? sample.weight : 0;

@@ -105,7 +105,7 @@ TEST_CASE("threads that nobody announced are sampled, one that was announced and
         wait_until_gone(tid);
         (*source)->stop();
         (*source)->drain(seen);
-        const auto sampled = static_cast<double>(seen.weight(tid) + seen.lost_ns);
+        const auto sampled = static_cast<double>(seen.accounted(tid));
         CHECK(sampled == doctest::Approx(static_cast<double>(used)).epsilon(0.15));
         CHECK(seen.ended[tid] == 1);
     }
@@ -143,7 +143,7 @@ TEST_CASE("a thread for which others stand has samples of its own when it has ou
     (*source)->stop();
     (*source)->drain(seen);
     for (const std::uint32_t tid : {not_met, met}) {
-        const auto sampled = static_cast<double>(seen.weight(tid));
+        const auto sampled = static_cast<double>(seen.accounted(tid));
         CHECK(sampled > 150e6);
         CHECK(sampled < 230e6);
     }
@@ -197,8 +197,28 @@ TEST_CASE("rings see known shares, and samples x period are the thread's CPU tim
         CAPTURE(i);
         CHECK(std::abs(hits[i] / all - p) < 5 * std::sqrt(p * (1 - p) / all));
     }
-    const auto sampled = static_cast<double>(seen.weight(my_tid()) + seen.lost_ns);
+    const auto sampled = static_cast<double>(seen.accounted(my_tid()));
     CHECK(sampled == doctest::Approx(static_cast<double>(used)).epsilon(0.1));
+}
+
+TEST_CASE("no sample stands for those before it that found no room") {
+    for (const std::uint64_t frequency : {499, 997}) {
+        CAPTURE(frequency);
+        auto source = open_ring_source({.frequency = frequency});
+        REQUIRE(source);
+        REQUIRE((*source)->start());
+        Seen seen;
+        run_known_shares(500'000'000);  // far more than the ring holds
+        (*source)->drain(seen);
+        run_known_shares(20'000'000);
+        (*source)->stop();
+        (*source)->drain(seen);
+        std::uint64_t most = 0;
+        for (const auto& sample : seen.samples) most = std::max(most, sample.weight);
+        CHECK(most < 100'000'000);
+        CHECK(seen.unsampled_ns[my_tid()] > 200'000'000);
+        CHECK(static_cast<double>(seen.accounted(my_tid())) == doctest::Approx(520e6).epsilon(0.15));
+    }
 }
 
 TEST_CASE("threads older and younger than the source are sampled, and the collector is not") {

@@ -89,6 +89,30 @@ TEST_CASE(
     CHECK(sum == 6'500'000);
 }
 
+TEST_CASE("records without room are of samples only as far as the thread has used time for these") {
+    for (const bool user_only : {false, true}) {
+        ClockRate with = rate;
+        with.user_only = user_only;
+        ThreadClock clock(with, false, 1);
+        const std::uint64_t period = clock.period_ns();
+        clock.weigh(period);
+        CHECK(clock.take_lost_ns() == 0);
+        clock.lost(3);
+        std::uint64_t count = period + 5'000'000;
+        const std::uint64_t weight = clock.weigh(count);
+        CHECK(clock.take_lost_ns() == 3'000'000);
+        CHECK(weight == (user_only ? period : 2'000'000));
+        clock.lost(1000);  // births of other threads
+        clock.weigh(count += period + 7);
+        CHECK(clock.take_lost_ns() == 7);
+        clock.weigh(count += 9 * period);  // the timer came late
+        CHECK(clock.take_lost_ns() == 0);
+        CHECK(clock.lost_since_ns() == 0);
+        clock.lost(2);
+        CHECK(clock.lost_since_ns() == 2'000'000);
+    }
+}
+
 TEST_CASE("periods are drawn anew, so that no rhythm is in step with them") {
     ThreadClock clock(rate, false, 1);
     std::uint64_t count = 0, least = ~std::uint64_t{0}, most = 0;
