@@ -130,6 +130,21 @@ Result<Engine> open_looks(const Options& options, const CaptureOptions& capture,
 
 }  // namespace
 
+std::string Engine::take_news() {
+    const std::string& note = source->facts().note;
+    if (note == told) return {};
+    constexpr std::string_view between = "; ";
+    std::string news;
+    for (std::string_view left = note; !left.empty();) {
+        const std::string_view sentence = left.substr(0, left.find(between));
+        left.remove_prefix(std::min(left.size(), sentence.size() + between.size()));
+        if (told.find(sentence) != std::string::npos) continue;
+        news.append(news.empty() ? "" : between).append(sentence);
+    }
+    told = note;
+    return news;
+}
+
 Result<Engine> open_engine(const Options& options) {
     const auto capture = capture_options(options);
     if (options.engine == EngineChoice::signal) {

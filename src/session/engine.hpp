@@ -15,6 +15,10 @@ struct Engine {
     std::uint32_t stack_bytes = 0;  // copied with each sample
     std::string reason;
     std::string warning;  // something asked for that could not be had; empty if all could
+    std::string told{};   // of the source's note
+
+    /// Those sentences of the source's note that are new since the last call.
+    std::string take_news();
 };
 
 /// In the collector thread. An Error is one sentence for the user: nothing can be sampled.

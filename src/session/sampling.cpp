@@ -32,7 +32,7 @@ bool Sampling::open() {
     if (!engine_.warning.empty()) log_.warning(engine_.warning);
     const auto& facts = engine_.source->facts();
     attaches_threads_ = facts.handlers;
-    reported_note_ = facts.note;
+    engine_.told = facts.note;
     if (!facts.note.empty() && engine_.reason.find(facts.note) == std::string::npos)
         engine_.reason += "; " + facts.note;
     // Once in a run, which may have thousands of processes. The whole reason is in the profile, the picture's footer
@@ -194,20 +194,9 @@ void Sampling::report_waits() {
     say("where some threads wait is not known: " + profile().off_cpu_problem());
 }
 
-// Of its sentences those that are new: the others are in the engine's reason, in the profile.
+// What was known at first is in the engine's reason, in the profile.
 void Sampling::report_engine_note() {
-    const std::string& note = engine_.source->facts().note;
-    if (note == reported_note_) return;
-    constexpr std::string_view between = "; ";
-    std::string news;
-    for (std::string_view left = note; !left.empty();) {
-        const std::string_view sentence = left.substr(0, left.find(between));
-        left.remove_prefix(std::min(left.size(), sentence.size() + between.size()));
-        if (reported_note_.find(sentence) != std::string::npos) continue;
-        news.append(news.empty() ? "" : between).append(sentence);
-    }
-    reported_note_ = note;
-    if (!news.empty()) say(news);
+    if (const std::string news = engine_.take_news(); !news.empty()) say(news);
 }
 
 void Sampling::keep() {

@@ -124,7 +124,6 @@ private:
     std::string why_not_ = "sampling was stopped";
 
     Engine engine_;
-    std::string reported_note_;  // of the engine, as last said
     bool waits_reported_ = false;
     bool lost_signal_ = false;
     bool completed_ = false;                   // and nothing was recorded since
