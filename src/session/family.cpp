@@ -6,9 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/proc.hpp"
+#include "collect/profile_file.hpp"
 #include "session/output_path.hpp"
 #include "session/run_info.hpp"
 
@@ -90,9 +92,14 @@ std::string run_stem(const Options& options) {
 
 // A launcher that became the program (env, nice) and has recorded nothing leaves its name to it.
 void mark_descendants(const Options& options, bool complained) {
+    const std::string stem = run_stem(options);
+    struct stat result {};
+    // Before the program that it executed began, what the launcher recorded may have become the result.
+    const bool recorded =
+        ::access((stem + ".run").c_str(), F_OK) == 0 ||
+        (::lstat((stem + ".fprobe").c_str(), &result) == 0 && !is_later(family().start, result.st_mtim));
     // Before there is another thread of ours.
-    if (!family().descendant && ::access((run_stem(options) + ".run").c_str(), F_OK) != 0)
-        the_family->name = executable_name();
+    if (!family().descendant && !recorded) the_family->name = executable_name();
     const bool needed = !options.children || options.one_result() || complained || is_relative(options.out) ||
                         is_relative(options.log_path) || options.out.find("%p") == std::string::npos;
     if (needed && !family().descendant) put_mark(family().mark());

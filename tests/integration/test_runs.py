@@ -175,6 +175,18 @@ print(child())"""
                         self.assertEqual({path.name.split(".")[0] for path in place.iterdir()}, {"host-ends"}, ran.stderr)
                         self.assertEqual({key[0] for key in self.processes(place / "host-ends.fprobe")}, {"host-ends"})
 
+    def test_a_program_that_begins_late_goes_on_with_its_launchers_result(self):
+        """As PostgreSQL's server, with its forty libraries: what the launcher recorded is a result before it begins."""
+        launcher = ("import os, time\nwhile time.process_time() < 0.2: pass\nenv = dict(os.environ)\n"
+                    f"os.execve('/bin/sh', ['sh', '-c', 'sleep 0.5; LD_PRELOAD=' + env.pop('LD_PRELOAD') + ' exec {host('ends')} return 200'], env)")
+        for engine in MAIN_ENGINES:
+            with self.subTest(engine=engine):
+                place = self.fresh_directory(engine)
+                ran = run(["/usr/bin/python3", "-c", launcher], place, profiled(ENGINE=engine, FREQ=499, FORMAT="none", OUT=place / "x"))
+                self.assertEqual((ran.returncode, ran.stdout), (6, "ending by return\n"), ran.stderr)
+                self.assertEqual([path.name for path in place.glob("x*")], ["x.fprobe"], ran.stderr)
+                self.assertEqual({name for name, _ in self.processes(place / "x.fprobe")}, {"python3", "host-ends"})
+
     def test_children_of_a_launchers_program_are_in_its_result(self):
         """A shell has a setenv of its own, which hid the mark that its children got from their run's program."""
         for shell in ("bash", "sh"):
