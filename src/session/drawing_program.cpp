@@ -178,7 +178,8 @@ Result<Drawn> start_and_wait(const DrawingOrder& order, const Options& options, 
     if (::pipe2(ends, O_CLOEXEC) != 0) return Error{std::string("no pipe can be made: ") + strerrordesc_np(errno)};
     const Descriptor from(ends[0]);
     Descriptor to = above_standard(Descriptor(ends[1]));
-    const Descriptor nothing = above_standard(Descriptor(::open("/dev/null", O_RDWR | O_CLOEXEC)));
+    Descriptor nothing = above_standard(Descriptor(::open("/dev/null", O_RDWR | O_CLOEXEC)));
+    if (!nothing) nothing = above_standard(Descriptor(::open("/", O_RDONLY | O_CLOEXEC)));  // a root without devices
     const Descriptor input = above_standard(order.smaller != nullptr ? *order.smaller : nothing);
     if (!to || !nothing || !input) return Error{std::string("no descriptor is left: ") + strerrordesc_np(errno)};
     std::vector<std::string> arguments = arguments_for(*program, order, options), variables = environment();

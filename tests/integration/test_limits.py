@@ -265,6 +265,14 @@ class Elsewhere(Case):
                     if argv[0] == "ends":
                         self.assertGreater(sum(count for _, count in ran.result("host-ends").stacks()), 30)
 
+    def test_without_devices(self):
+        """As in a root directory that holds a program's files only."""
+        for engine in MAIN_ENGINES:
+            with self.subTest(engine=engine):
+                ran = self.inside(engine, "mount -t tmpfs none /dev", [host("ends"), "return", "200"], "-m", ENGINE=engine, FREQ=499)
+                self.assertEqual((ran.returncode, ran.stdout), (6, "ending by return\n"), ran.stderr)
+                self.assertLessEqual({"svg", "folded", "fprobe"}, ran.result("host-ends").endings, ran.stderr)
+
     def test_pid_that_comes_again(self):
         """Every run is process 1 of a namespace of its own."""
         directory = None

@@ -1,5 +1,6 @@
 #include "draw_program.hpp"
 
+#include <pthread.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <new>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 
 #include "base/descriptor.hpp"
@@ -100,12 +102,35 @@ int draw(int argc, char** argv) {
     return 0;
 }
 
-}  // namespace
-
-int draw_program(int argc, char* argv[]) try { return draw(argc, argv); } catch (const std::exception& exception) {
+int draw_or_say(int argc, char** argv) try { return draw(argc, argv); } catch (const std::exception& exception) {
     const bool no_memory = dynamic_cast<const std::bad_alloc*>(&exception) != nullptr;
     tell(std::string("problem: ") + (no_memory ? memory_message() : exception.what()));
     return failed;
+}
+
+/// The host's limit of a stack (ulimit -s) is this program's too, and each of its threads'. Gives whether it was too
+/// small: then threads that are made from now on have enough.
+bool enlarge_stacks() {
+    constexpr std::size_t enough = std::size_t{8} << 20;
+    pthread_attr_t attributes;
+    std::size_t size = 0;
+    if (::pthread_getattr_default_np(&attributes) != 0) return false;
+    const bool little = ::pthread_attr_getstacksize(&attributes, &size) == 0 && size < enough;
+    const bool enlarged = little && ::pthread_attr_setstacksize(&attributes, enough) == 0 &&
+                          ::pthread_setattr_default_np(&attributes) == 0;
+    ::pthread_attr_destroy(&attributes);
+    return enlarged;
+}
+
+}  // namespace
+
+int draw_program(int argc, char* argv[]) try {
+    if (!enlarge_stacks()) return draw_or_say(argc, argv);
+    int status = failed;
+    std::thread([&] { status = draw_or_say(argc, argv); }).join();
+    return status;
+} catch (const std::system_error&) {
+    return draw_or_say(argc, argv);
 }
 
 }  // namespace flameprobe
