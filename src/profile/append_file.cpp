@@ -1,47 +1,17 @@
 #include "profile/append_file.hpp"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
-#include <ctime>
+
+#include "base/held_signals.hpp"
 
 namespace flameprobe {
 
 namespace {
-
-/// Beyond RLIMIT_FSIZE write(2) sends SIGXFSZ to the calling thread, and its default action would kill the host. While
-/// one of these lives SIGXFSZ is blocked; a signal that we caused is consumed, one that was pending before stays.
-class NoFileSizeSignal {
-public:
-    NoFileSizeSignal() {
-        sigemptyset(&set_);
-        sigaddset(&set_, SIGXFSZ);
-        pthread_sigmask(SIG_BLOCK, &set_, &before_);
-        sigset_t pending;
-        was_pending_ = sigpending(&pending) == 0 && sigismember(&pending, SIGXFSZ) == 1;
-    }
-    ~NoFileSizeSignal() {
-        const int saved = errno;
-        const timespec at_once{};
-        if (!was_pending_) {
-            while (sigtimedwait(&set_, nullptr, &at_once) < 0 && errno == EINTR) {
-            }
-        }
-        pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-        errno = saved;
-    }
-    NoFileSizeSignal(const NoFileSizeSignal&) = delete;
-    NoFileSizeSignal& operator=(const NoFileSizeSignal&) = delete;
-
-private:
-    sigset_t set_;
-    sigset_t before_;
-    bool was_pending_ = false;
-};
 
 /// 0 or an errno. Plain write(2), the one call that every filter of a sandboxed host still permits.
 int write_all(int file, std::string_view piece) {
@@ -60,7 +30,7 @@ int write_all(int file, std::string_view piece) {
 }  // namespace
 
 Result<void> AppendFile::append(std::string_view piece) {
-    const NoFileSizeSignal quiet;
+    const HeldSignals quiet;
     // Should cutting back fail too, the next attempt overwrites the torn piece.
     if (!in_place_ && lseek(file_.get(), static_cast<off_t>(size_), SEEK_SET) < 0)
         return Error{std::string("cannot write the profile: ") + strerrordesc_np(errno)};

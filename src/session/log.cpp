@@ -8,10 +8,21 @@
 
 #include <utility>
 
+#include "base/held_signals.hpp"
 #include "base/output_directory.hpp"
 #include "base/printed.hpp"
 
 namespace flameprobe {
+
+namespace {
+
+/// A pipe may be full, or a terminal stopped: the host, which writes nothing, would not wait for their readers.
+bool has_room(int descriptor, int patience_ms) {
+    pollfd ready{descriptor, POLLOUT, 0};
+    return ::poll(&ready, 1, patience_ms) == 1 && (ready.revents & POLLOUT) != 0;
+}
+
+}  // namespace
 
 thread_local bool Log::held_ = false;
 
@@ -41,6 +52,7 @@ void Log::show(const std::string& line) {
 }
 
 std::string Log::append_to_file(const std::string& line) const {
+    const HeldSignals quiet;
     const auto file = open_for_append(path_);
     if (file && ::write(file->get(), line.data(), line.size()) >= 0) return {};
     return "FLAMEPROBE_LOG=" + path_ + ": not written: " + (file ? strerrordesc_np(errno) : file.error().message) +
@@ -57,13 +69,14 @@ void Log::release() {
 }
 
 void Log::release_to(const Descriptor& host_stderr) {
-    pollfd ready{host_stderr.get(), POLLOUT, 0};
-    if (::poll(&ready, 1, 0) != 1 || (ready.revents & POLLOUT) == 0) return;
+    if (!has_room(host_stderr.get(), 0)) return;
     if (const std::string lines = take_waiting(); !lines.empty()) emit(lines, host_stderr.get());
 }
 
 void Log::emit(const std::string& line, int to) const {
-    if (!is_the_same_stderr(to)) return;
+    constexpr int patience_ms = 1000;
+    if (!is_the_same_stderr(to) || !has_room(to, patience_ms)) return;
+    const HeldSignals quiet;
     [[maybe_unused]] const ssize_t written = ::write(to, line.data(), line.size());
 }
 

@@ -135,6 +135,41 @@ class Messages(Case):
         self.assertEqual((ran.returncode, ran.stdout), (6, "ending by return\n"), ran.stderr)
         self.assertEqual(len(re.findall("nothing is sampled: no thread can be created.*ulimit -u", ran.stderr)), 1, ran.stderr)
 
+    def test_nobody_reads_them(self):
+        """A write to a pipe without a reader ends a program by default. One to a pipe that is full waits for its reader."""
+        for engine in MAIN_ENGINES:
+            for full in (False, True):
+                with self.subTest(engine=engine, full=full):
+                    reader, writer = os.pipe()
+                    if full:
+                        os.set_blocking(writer, False)
+                        with contextlib.suppress(BlockingIOError):
+                            while os.write(writer, bytes(4096)):
+                                continue
+                        os.set_blocking(writer, True)
+                    else:
+                        os.close(reader)
+                    ran = run([host("ends"), "return", "200"], self.fresh_directory(f"{engine}-{full}"),
+                              profiled(ENGINE=engine, FREQ=499, LOG="stderr"), timeout=60, stderr=writer)
+                    os.close(writer)
+                    if full:
+                        os.close(reader)
+                    self.assertFalse(ran.timed_out)
+                    self.assertEqual((ran.returncode, ran.stdout), (6, "ending by return\n"))
+                    self.assertIn("svg", ran.result().endings)
+
+    def test_no_file_may_grow(self):
+        env = profiled(FREQ=499, LOG="stderr")
+        with open(self.directory / "log", "w") as log:
+            ran = run(["prlimit", "--fsize=0", "env", f"LD_PRELOAD={env.pop('LD_PRELOAD')}", host("ends"), "return", "200"], self.directory, env, stderr=log)
+        self.assertEqual((ran.returncode, ran.stdout), (6, "ending by return\n"))
+
+    def test_little_stack(self):
+        """The limit is the drawing program's too."""
+        ran = self.limited(f"--stack={128 << 10}")
+        self.assertEqual((ran.returncode, ran.stdout), (6, "ending by return\n"), ran.stderr)
+        self.assertLessEqual({"svg", "folded", "fprobe"}, ran.result("host-ends").endings, ran.stderr)
+
     def test_little_memory(self):
         for kilobytes in (12000, 16000, 20000, 30000):
             ran = self.limited(f"--as={kilobytes * 1024}")

@@ -1,0 +1,38 @@
+// A write may raise a signal: beyond RLIMIT_FSIZE, into a pipe that nobody reads, to a terminal of other jobs. By
+// default that ends or stops the host, which did not write. While one of these lives the signals are blocked; those
+// that we caused are consumed, those that were pending before stay.
+#pragma once
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+
+namespace flameprobe {
+
+class HeldSignals {
+public:
+    HeldSignals() noexcept {
+        for (const int number : {SIGXFSZ, SIGPIPE, SIGTTOU}) sigaddset(&ours_, number);
+        ::pthread_sigmask(SIG_BLOCK, &ours_, &before_);
+        sigset_t pending{};
+        ::sigpending(&pending);
+        for (const int number : {SIGXFSZ, SIGPIPE, SIGTTOU})
+            if (sigismember(&pending, number) == 1) sigdelset(&ours_, number);
+    }
+    ~HeldSignals() {
+        const int saved = errno;
+        const timespec at_once{};
+        while (::sigtimedwait(&ours_, nullptr, &at_once) > 0 || errno == EINTR) {
+        }
+        ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+        errno = saved;
+    }
+    HeldSignals(const HeldSignals&) = delete;
+    HeldSignals& operator=(const HeldSignals&) = delete;
+
+private:
+    sigset_t ours_{}, before_{};
+};
+
+}  // namespace flameprobe
