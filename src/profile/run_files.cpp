@@ -41,9 +41,11 @@ std::vector<std::string> profiles_in_run(const std::string& folder) {
     return list_profiles(folder).value_or(std::vector<std::string>());
 }
 
+// A shared lock conflicts with its writer's too. For an exclusive one NFS wants a file that is open for writing
+// (EBADF).
 bool is_growing(const std::string& path) {
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    return file && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    return file && ::flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
 void remove_run_folder(const std::string& folder, const std::function<bool(const std::string& name)>& is_done) {

@@ -29,6 +29,17 @@ Error cannot_make(const std::string& folder, int error, const std::string& why =
                  remedy_for_failure(error)};
 }
 
+/// Gives it a name that nothing has. Network file systems (NFS, 9p, most of FUSE) cannot do that at once (EINVAL); a
+/// folder that is not empty no rename replaces there either.
+bool rename_to_unused(const std::string& from, const std::string& to) {
+    if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
+    if (errno != EINVAL) return false;
+    struct stat found {};
+    if (::lstat(to.c_str(), &found) != 0) return ::renameat(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str()) == 0;
+    errno = EEXIST;
+    return false;
+}
+
 }  // namespace
 
 bool RunFolder::is_ours(const std::string& stem) const {
@@ -95,7 +106,7 @@ Result<bool> RunFolder::make_at(const std::string& stem) const {
         ::rmdir(unready.c_str());
         return cannot_make(folder, why);
     }
-    if (::renameat2(AT_FDCWD, unready.c_str(), AT_FDCWD, folder.c_str(), RENAME_NOREPLACE) == 0) return true;
+    if (rename_to_unused(unready, folder)) return true;
     const int why = errno;
     inside->remove(run_owner);
     ::rmdir(unready.c_str());
@@ -144,9 +155,7 @@ void RunFolder::remove_if_empty() const {
 std::string RunFolder::give_out_only() const {
     const std::vector<std::string> names = profiles_in_run(path());
     const std::string result = stem_ + ".fprobe";
-    if (names.size() != 1 || has_living() ||
-        ::renameat2(AT_FDCWD, (path() + "/" + names.front()).c_str(), AT_FDCWD, result.c_str(), RENAME_NOREPLACE) != 0)
-        return path();
+    if (names.size() != 1 || has_living() || !rename_to_unused(path() + "/" + names.front(), result)) return path();
     remove_if_empty();
     return result;
 }

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from harness import (AS_ORDINARY_USER, BUILD, COMMAND, LIBRARY, MAIN_ENGINES, SIZE, Case, clean_environment, host, profiled, read_folded, render, run,
-                     shares, sized, started, wait_until)
+                     shares, sized, started, target, wait_until)
 from programs import Missing, nginx_masters
 
 TREE = r"""
@@ -482,6 +482,22 @@ print(child())"""
         self.assertNotEqual(code, "0")
         self.assertRegex(message, rf"not installed.*this draws it: flameprobe-render {self.directory}/here.run/\S+.fprobe "
                                   rf"-o {self.directory}/middle.html$")
+
+    def test_a_file_system_that_cannot_rename_without_replacing(self):
+        """As NFS, 9p, and most of FUSE (rename(2): RENAME_NOREPLACE)."""
+        for formats in ("folded", "none"):
+            with self.subTest(formats=formats):
+                self.directory = self.fresh_directory(formats)
+                report = self.directory.parent / f"{formats}.report"
+                refused = [target("inject"), "renameat2", "1+", "EINVAL", "--report", report]
+                env = profiled(OUT="here", FREQ=499, FORMAT=formats, ENGINE="timer")
+                ran = run([*refused, "--", "env", f"LD_PRELOAD={env.pop('LD_PRELOAD')}", "/usr/bin/python3", "-c", TREE, "2", "0.1", "wait", "0.1"],
+                          self.directory, env)
+                self.assertEqual(ran.returncode, 0, ran.stderr)
+                self.assertNotEqual(report.read_text(), "0 0\n")
+                self.assertIn("here.fprobe", self.names(), ran.stderr)
+                self.assertNotIn("here.run", self.names(), ran.stderr)
+                self.assertEqual(len(self.processes("here.fprobe")), 3)
 
     def test_a_place_that_cannot_be_written(self):
         ran = self.tree(2, 0.1, OUT="/proc/nothing/here", FREQ=499)

@@ -67,6 +67,7 @@ constexpr struct {
                    {"pwrite64", SYS_pwrite64},
                    {"rename", SYS_rename},
                    {"renameat", SYS_renameat},
+                   {"renameat2", SYS_renameat2},
                    {"ftruncate", SYS_ftruncate},
                    {"fsync", SYS_fsync},
                    {"newfstatat", SYS_newfstatat},
