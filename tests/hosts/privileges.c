@@ -74,7 +74,10 @@ static int change(const char* mode, const char* directory) {
         if (strcmp(mode, "chroot_in_child") == 0) go_on_in_child();
         CHECK(chroot(directory) == 0 && chdir("/") == 0);
     } else if (strcmp(mode, "undumpable") == 0) {
+        /* From then on the kernel hides where its image is. It stays after a failed exec. */
         CHECK(prctl(PR_SET_DUMPABLE, 0) == 0 && prctl(PR_GET_DUMPABLE) == 0);
+        CHECK(execl("/nonexistent/program", "program", (char*)NULL) == -1 && errno == ENOENT);
+        work_ms(200);
     } else if (strcmp(mode, "chdir") == 0) {
         CHECK(chdir(directory) == 0);
     } else if (strcmp(mode, "umask") == 0) {

@@ -244,6 +244,11 @@ class OrdinaryUser(HostCase):
                 for function in functions:
                     self.assert_function(stacks, function)
 
+    def test_an_image_that_the_kernel_hides(self):
+        """The collector that is a task took it for another one, and ended."""
+        ran = self.beside([str(host("privileges")), "undumpable"], "undumpable", {"ENGINE": "ring", "FREQ": 997})
+        self.assert_function([stack for result in ran.results().values() for stack in result.stacks()], "after_change", at_least=10)
+
     def test_own_sigprof(self):
         self.beside([host("sigprof").as_posix()], "sigprof", {"FREQ": 997})
 
