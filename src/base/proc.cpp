@@ -72,6 +72,17 @@ bool has_ended(std::uint32_t tid) {
            status->find("\nState:\tX") != std::string::npos;
 }
 
+bool runs_in_kernel(std::string_view stat) {
+    constexpr int flags = 9;
+    constexpr std::uint64_t io_worker = 0x00000010;  // PF_IO_WORKER in the kernel's include/linux/sched.h
+    return (stat_number(stat, flags) & io_worker) != 0;
+}
+
+bool runs_in_kernel(std::uint32_t tid) {
+    const auto stat = read_small_file(task_file(tid, "stat").c_str());
+    return stat && runs_in_kernel(*stat);
+}
+
 int exit_status_of(std::uint32_t tid) {
     const auto stat = read_small_file(task_file(tid, "stat").c_str());
     return stat ? std::atoi(std::string(stat_field(*stat, 52)).c_str()) >> 8 & 0xff : 0;

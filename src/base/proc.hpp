@@ -23,6 +23,10 @@ std::vector<std::uint32_t> list_threads();
 std::vector<std::uint32_t> list_other_threads();
 /// Whether a thread of the host is gone, or only listed because the main thread always is (proc(5): state Z).
 bool has_ended(std::uint32_t tid);
+/// Whether a thread does the kernel's work only, for io_uring, by the text of its stat (proc(5)): it runs no code of
+/// the program's, and libc does not know of it.
+bool runs_in_kernel(std::string_view stat);
+bool runs_in_kernel(std::uint32_t tid);
 /// The status that a thread has ended with which is still listed: the main one. 0 if it is not known.
 int exit_status_of(std::uint32_t tid);
 /// Whether a process runs. A zombie does not.

@@ -94,10 +94,8 @@ TimerSlots::Blocking TimerSlots::blocking(std::uint32_t tid) const {
 }
 
 bool TimerSlots::runs_in_kernel(std::uint32_t tid) const {
-    constexpr int flags = 9;                         // proc(5)
-    constexpr std::uint64_t io_worker = 0x00000010;  // PF_IO_WORKER in the kernel's include/linux/sched.h
     const auto stat = tasks_.file(tid, "stat");
-    return stat && (stat_number(*stat, flags) & io_worker) != 0;
+    return stat && flameprobe::runs_in_kernel(*stat);
 }
 
 void TimerSlots::free(std::size_t index) {

@@ -187,7 +187,7 @@ bool Session::only_caller_lives() const {
     const auto self = static_cast<std::uint32_t>(::syscall(SYS_gettid)), collector = collector_.commands().tid();
     const auto threads = list_threads();
     return !threads.empty() && std::none_of(threads.begin(), threads.end(), [&](std::uint32_t tid) {
-        return tid != self && tid != collector && !has_ended(tid);
+        return tid != self && tid != collector && !has_ended(tid) && !runs_in_kernel(tid);
     });
 }
 

@@ -1,5 +1,6 @@
-/* The main thread leaves before the others: last_thread pthread_exit | c11 | exit_thread | race. The process must end
-   with the last of its own threads, and must not wait for one of the profiler's. */
+/* The main thread leaves before the others: last_thread pthread_exit | c11 | uring | exit_thread | race. The process
+   must end with the last of its own threads, and must not wait for one of the profiler's. */
+#include <linux/io_uring.h>
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <threads.h>
@@ -21,6 +22,15 @@ static NOINLINE int c11_worker(void* unused) {
     work_ms(50);
     printf("last thread ends\n");
     return 0;
+}
+
+/* A thread of the kernel's polls the ring: /proc lists it with the program's. */
+static NOINLINE void* uring_worker(void* unused) {
+    struct io_uring_params parameters = {.flags = IORING_SETUP_SQPOLL, .sq_thread_idle = 2000};
+    if (syscall(SYS_io_uring_setup, 8, &parameters) < 0) exit(77);
+    work_ms(50);
+    printf("last thread ends\n");
+    return unused;
 }
 
 static void* sprinter(void* unused) {
@@ -48,7 +58,8 @@ int main(int argc, char** argv) {
         CHECK(thrd_create(&c11, c11_worker, NULL) == thrd_success);
         thrd_exit(0);
     }
-    CHECK(pthread_create(&thread, NULL, worker, NULL) == 0);
+    CHECK(pthread_create(&thread, NULL, strcmp(mode, "uring") == 0 ? uring_worker : worker, NULL) == 0);
+    if (strcmp(mode, "uring") == 0) pthread_exit(NULL);
     if (strcmp(mode, "pthread_exit") == 0) pthread_exit(NULL);
     if (strcmp(mode, "exit_thread") == 0) syscall(SYS_exit, 0);
     return 2;

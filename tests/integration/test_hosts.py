@@ -46,6 +46,7 @@ HOSTS = [
     (("last_thread", "pthread_exit"), ("worker",)),
     (("last_thread", "exit_thread"), ("worker",)),
     (("last_thread", "c11"), ("c11_worker",)),
+    (("last_thread", "uring"), ("uring_worker",)),
     (("last_thread", "alone"), ("worker",)),
     (("last_thread", "race"), ()),
     (("dlopen_loop", "{plugin}", sized("1000", "1000", "100")), ("plugin_work",)),
