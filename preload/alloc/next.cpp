@@ -11,6 +11,7 @@
 #include <atomic>
 
 #include "capture/handler/raw_system_call.hpp"
+#include "interpose.hpp"
 
 namespace flameprobe::alloc {
 namespace {
@@ -122,7 +123,7 @@ void free_aligned_by_address(void* address, size_t, size_t) { next.free(address)
 
 template <class Function>
 void find(Function*& found, const char* name, Function* otherwise) noexcept {
-    auto* const function = reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
+    auto* const function = reinterpret_cast<Function*>(look_up_next(name));
     found = function != nullptr ? function : otherwise;
 }
 
