@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <sys/prctl.h>
 
+#include "base/clock.hpp"
 #include "core.hpp"
 #include "dispositions.hpp"
 #include "interpose.hpp"
@@ -40,6 +41,12 @@ void give_up_signals() noexcept {
     const int saved = errno;
     if (const flameprobe_core* core = core_if_loaded()) core->yield_signal(0);
     errno = saved;
+}
+
+void read_no_counter() noexcept {
+    keep_off_counter();
+    if (const flameprobe_core* core = core_if_loaded()) core->keep_off_counter();
+    if (alloc_table() != nullptr) alloc_table()->go_silent();
 }
 
 // One thread at a time, without a lock that sleeps: that would be a system call.
@@ -91,7 +98,7 @@ FLAMEPROBE_INTERPOSED int prctl(int option, ...) noexcept {
                       reinterpret_cast<const void*>(words[1]));
     }
     if (option == PR_SET_NO_NEW_PRIVS) expect_filter();
-    if (option == PR_SET_TSC && words[0] == PR_TSC_SIGSEGV && alloc_table() != nullptr) alloc_table()->go_silent();
+    if (option == PR_SET_TSC && words[0] == PR_TSC_SIGSEGV) read_no_counter();
     // From then on a handler of ours could not even return: rt_sigreturn is a system call (Linux 5.11).
     if (option == PR_SET_SYSCALL_USER_DISPATCH && words[0] == PR_SYS_DISPATCH_ON) give_up_signals();
     return next(next_prctl, "prctl")(option, words[0], words[1], words[2], words[3]);

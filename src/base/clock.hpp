@@ -17,6 +17,10 @@ inline std::uint64_t read_clock(clockid_t clock) noexcept {
 }
 inline std::uint64_t monotonic_ns() noexcept { return read_clock(CLOCK_MONOTONIC); }
 
+/// In a library in the host (kernel_answers.cpp): from now on clocks are read by system calls. Otherwise they read the
+/// CPU's counter, which a thread may have made a fault (prctl(2): PR_SET_TSC).
+void keep_off_counter() noexcept;
+
 /// The CPU clock of any thread of this process, as the kernel encodes it (include/linux/posix-timers.h:
 /// MAKE_THREAD_CPUCLOCK with CPUCLOCK_SCHED). pthread_getcpuclockid wants a pthread_t, which raw clone threads lack.
 inline clockid_t thread_cpu_clock(std::uint32_t tid) noexcept {

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.hpp"
 #include "base/vdso_clock.hpp"
 #include "cpu/instructions.hpp"
 
@@ -25,9 +26,14 @@ long ask(long number, long a = 0, long b = 0) noexcept {
 
 }  // namespace
 
+__attribute__((visibility("hidden"))) void flameprobe::keep_off_counter() noexcept {
+    __atomic_store_n(&vdso_clock, nullptr, __ATOMIC_RELAXED);
+}
+
 FLAMEPROBE_HIDDEN int clock_gettime(clockid_t clock, timespec* now) noexcept {
-    const long failed = vdso_clock != nullptr
-                            ? vdso_clock(clock, now)
+    const flameprobe::VdsoClock by_vdso = __atomic_load_n(&vdso_clock, __ATOMIC_RELAXED);
+    const long failed = by_vdso != nullptr
+                            ? by_vdso(clock, now)
                             : ask(SYS_clock_gettime, long{clock}, static_cast<long>(reinterpret_cast<uintptr_t>(now)));
     if (failed == 0) return 0;
     errno = static_cast<int>(-failed);

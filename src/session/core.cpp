@@ -7,6 +7,7 @@
 #include <new>
 #include <string>
 
+#include "base/clock.hpp"
 #include "base/host_signals.hpp"
 #include "base/system_call_names.hpp"
 #include "capture/alloc/host_allocations.hpp"
@@ -226,6 +227,7 @@ constexpr flameprobe_core table = {
     .is_own_stack = [](uintptr_t base) -> int { return handler::gave_stack(base); },
     .is_own_signal = [](const void* info) -> int { return handler::has_sent(*static_cast<const siginfo_t*>(info)); },
     .signals_with = [](int number) -> int { return !host_is_filtered && handler::samples_with(number); },
+    .keep_off_counter = keep_off_counter,
     .expect_filter = expect_filter,
     .before_filter = before_filter,
     .is_this_process = is_this_process,

@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-#define FLAMEPROBE_CORE_VERSION 18
+#define FLAMEPROBE_CORE_VERSION 19
 
 /* What the host has counted under one name; the text stays where it is. */
 struct flameprobe_unit_count {
@@ -84,6 +84,8 @@ struct flameprobe_core {
     /* Whether an engine has sent the signal that this siginfo_t describes; and whether one samples with this number. */
     int (*is_own_signal)(const void* info);
     int (*signals_with)(int number);
+    /* The CPU's counter faults in the calling thread, and in those that it makes. */
+    void (*keep_off_counter)(void);
     /* The calling thread may be about to enter a filter. */
     void (*expect_filter)(void);
     /* A filter is about to be entered (its program and flags). If it is for all threads and

@@ -75,6 +75,7 @@ HOSTS = [
     (("sandbox", "kill_everyone"), ("open_work",)),  # sampling ends before a filter that would kill for what it does
     (("sandbox", "child"), ("sandboxed_work",)),
     (("sandbox", "deny_everyone"), ("open_work", "sandboxed_work")),
+    (("sandbox", "no_counter"), ("sandboxed_work",)),
     (("own_malloc",), ("allocate_often",)),
     (("limits", "descriptors"), ("all_descriptors",)),
     (("limits", "memory"), ("all_memory",)),
@@ -93,11 +94,11 @@ HANDLER_HOSTS = {
     ("handlers",), ("blocked_signals",), ("blocked_signals", "number"), ("blocked_signals", "in_waits"), ("blocked_signals", "exec"), ("limits", "signals"), ("family", "fork"), ("family", "exec"), ("family", "vfork"), ("family", "handler"), ("threads", "short"),
     ("threads", "raw"),
     ("privileges", "unshare_by_number"), ("privileges", "unshare_in_thread"),
-    ("last_thread", "pthread_exit"), ("last_thread", "c11"), ("dlopen_loop", "{plugin}"), ("stacks", "switch"), ("stacks", "alternate"),
+    ("last_thread", "pthread_exit"), ("last_thread", "c11"), ("last_thread", "uring"), ("dlopen_loop", "{plugin}"), ("stacks", "switch"), ("stacks", "alternate"),
     ("alternate_stacks", "shared"), ("alternate_stacks", "small"), ("alternate_stacks", "unmapped"), ("alternate_stacks", "many"),
     ("alternate_stacks", "in_use"), ("alternate_stacks", "disarm"), ("alternate_stacks", "by_signal"), ("alternate_stacks", "overflow"),
     ("alternate_stacks", "rules"), ("alternate_stacks", "in_a_child"),
-    ("storms", "longjmp"), ("sandbox", "filter"), ("sandbox", "no_return"), ("sandbox", "kill_everyone"),
+    ("storms", "longjmp"), ("sandbox", "filter"), ("sandbox", "no_return"), ("sandbox", "kill_everyone"), ("sandbox", "no_counter"),
     ("limits", "memory"), ("registers",), ("sanitized", "none"), ("own_malloc",),
 }
 assert HANDLER_HOSTS <= {argv[:2] for argv, _ in HOSTS}
