@@ -44,6 +44,8 @@ public:
     /// Whether somebody has killed the collector's task.
     bool was_killed() const { return is_task() && task_.ended(); }
 
+    void reap_task() const noexcept { task_.reap(); }
+
     /// Set before request_dump: the path without ending. Afterwards: why it could not be written, or empty.
     std::string dump_stem;
     std::string dump_problem;

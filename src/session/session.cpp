@@ -235,7 +235,9 @@ void Session::release_host_resources() noexcept {
 // malloc's: so it goes on only when the collector's thread is gone.
 void Session::finish() noexcept {
     if (!launched() || !of_this_process() || collector_.birth().end()) return;
-    if (ask_and_wait(request_finish)) wait_until_gone(1'000'000'000);
+    if (!ask_and_wait(request_finish)) return;
+    wait_until_gone(1'000'000'000);
+    if (!host_is_filtered) collector_.reap_task();
 }
 void Session::messages() {
     if (collector_.takes_without_memory()) log_.warning(no_memory);

@@ -33,6 +33,7 @@
 #include "cpu/breakpoint.hpp"
 #include "cpu/kernel_abi.hpp"
 #include "session/command_queue.hpp"
+#include "session/family.hpp"
 
 namespace flameprobe {
 namespace {
@@ -56,9 +57,10 @@ std::vector<std::uint64_t> numbers_of(const std::string& status, std::string_vie
 }
 
 // A host that waits for children of any parent would find the task among its own (prctl(2): PR_SET_CHILD_SUBREAPER).
-bool is_adopted_by_host() {
+// Nor is it left to init where that is a program of the run, as in containers: most do not wait for orphans.
+bool is_better_a_child() {
     int reaper = 0;
-    return host_process() == 1 || (::prctl(PR_GET_CHILD_SUBREAPER, &reaper) == 0 && reaper != 0);
+    return host_process() == 1 || family().pid == 1 || (::prctl(PR_GET_CHILD_SUBREAPER, &reaper) == 0 && reaper != 0);
 }
 
 // Where libc has registered the calling thread's restartable sequences (rseq(2)); null if it has not. Not for the task,
@@ -176,8 +178,10 @@ bool Task::take_over(std::function<void()> body) {
     page_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     if (::prctl(PR_GET_TID_ADDRESS, &thread_id_) != 0 || thread_id_ == nullptr || *thread_id_ != thread_)
         thread_id_ = nullptr;
-    if (is_adopted_by_host()) {
-        if (clone_task() < 0) return false;
+    if (is_better_a_child()) {
+        const int child = clone_task();
+        if (child < 0) return false;
+        child_ = child;
     } else {
         constexpr int flags = CLONE_VM | CLONE_VFORK | CLONE_FILES | CLONE_FS | CLONE_UNTRACED;
         std::array<char, stack_between_bytes> stack{};
@@ -216,6 +220,20 @@ void Task::run() {
     }
     body_();
     ::syscall(SYS_exit_group, 0);  // nothing of what libc does at an exit: that is the host's
+}
+
+// Those of images that exec has replaced are the host's children too. No other wait sees them, for want of a signal at
+// their end.
+void Task::reap() const noexcept {
+    constexpr int patience_ms = 1000;
+    constexpr timespec pause{0, 1'000'000};
+    const int child = child_;
+    if (child == 0) return;
+    for (int tries = 0; tries < patience_ms && handler::system_call(SYS_wait4, child, 0L, __WALL | WNOHANG, 0L) == 0;
+         ++tries)
+        handler::system_call(SYS_nanosleep, &pause, 0L);
+    while (handler::system_call(SYS_wait4, -1, 0L, __WCLONE | WNOHANG, 0L) > 0) {
+    }
 }
 
 void Task::progress() const { looks_without_progress.store(0, std::memory_order_relaxed); }

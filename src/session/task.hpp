@@ -37,6 +37,10 @@ public:
     /// host's end: it may be waiting for a lock, such as malloc's, that a killed thread of the host holds for ever.
     void progress() const;
 
+    /// At the host's end, after the task's, where it is the host's child: it would stay a zombie for ever where no
+    /// process waits for orphans. Async-signal-safe.
+    void reap() const noexcept;
+
     /// For every thread. The kernel writes 0 when a task has ended.
     bool ended() const noexcept { return alive_.load(std::memory_order_acquire) == 0; }
 
@@ -52,6 +56,7 @@ private:
     int* thread_id_ = nullptr;   // where libc keeps the id of the thread that was taken over
     int thread_ = 0;             // the thread that was taken over
     char* sequences_ = nullptr;  // its restartable sequences
+    std::atomic<int> child_{0};  // its id, where it is the host's child
     std::atomic<std::uint32_t> thread_alive_{1};
     std::atomic<std::uint32_t> alive_{1};
 };

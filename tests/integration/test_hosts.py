@@ -429,19 +429,32 @@ class Node(Case):
 class Init(HostCase):
     """The first process of a pid namespace, as in containers, is not ended by signals that end others."""
 
-    def check(self, engines):
+    def first(self, engine, program, *words):
         unshare = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]
         if run([*self.user, *unshare, "true"], self.directory).returncode != 0:
             self.skipTest("this user may not make namespaces")
+        directory = self.fresh_directory(engine)
+        os.chmod(directory, 0o777)
+        env = profiled(ENGINE=engine, FREQ=997)
+        return run([*self.user, *unshare, "env", f"LD_PRELOAD={env.pop('LD_PRELOAD')}", program, *words], directory, env)
+
+    def check(self, engines):
         for engine in engines:
             with self.subTest(engine=engine):
-                directory = self.fresh_directory(engine)
-                os.chmod(directory, 0o777)
-                env = profiled(ENGINE=engine, FREQ=997)
-                ran = run([*self.user, *unshare, "env", f"LD_PRELOAD={env.pop('LD_PRELOAD')}", host("ends"), "ignored"], directory, env)
+                ran = self.first(engine, host("ends"), "ignored")
                 self.assertEqual((ran.returncode, ran.stdout), (6, "ending by ignored\n"), ran.stderr)
                 stacks = ran.result("host-ends").stacks()
                 self.assert_function(stacks, "work_after_signals", at_least=40)
+
+    def test_children_leave_no_zombies(self):
+        """As a container's program may be, it is no init: it waits for its own children only."""
+        program = "import os, subprocess\nfor _ in range(4):\n    subprocess.run(['/usr/bin/python3', '-c', 'sum(range(9000000))'], check=True)\n" \
+                  "try:\n    print(os.waitpid(-1, os.WNOHANG))\nexcept ChildProcessError:\n    print('none')"
+        for engine in ENGINES:
+            with self.subTest(engine=engine):
+                ran = self.first(engine, "/usr/bin/python3", "-c", program)
+                self.assertEqual((ran.returncode, ran.stdout), (0, "none\n"), ran.stderr)
+                self.assertGreater(len(render(ran.result("python3").path("fprobe"), "--tree", "--top", "1").stdout.splitlines()), 4)
 
     def test_every_engine(self):
         self.check(ENGINES)
