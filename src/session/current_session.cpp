@@ -90,6 +90,7 @@ Outcome follow_fork() {
     if (parent != nullptr && parent->of_this_process()) return {};
     new (&starting) std::mutex;  // the thread that held it is not in this process
     if (parent == nullptr) return {};
+    leave_first_process();
     begin_unit_counts();
     const bool wanted = parent->children_wanted();
     auto* session = new Session(parent->settings(), Session::Kind::child);

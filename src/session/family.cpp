@@ -74,6 +74,10 @@ const Family& family() {
     return *found;
 }
 
+void leave_first_process() noexcept {
+    if (the_family != nullptr) the_family->forked = true;
+}
+
 // A zombie has ended, though its parent may never take notice.
 bool first_process_lives() {
     if (::kill(family().pid, 0) != 0 && errno != EPERM) return false;

@@ -12,6 +12,7 @@ namespace flameprobe {
 
 struct Family {
     bool descendant = false;  // an earlier process has left its mark in the environment
+    bool forked = false;      // so this is not the first, whose number it may have in another pid namespace
     int pid = 0;              // of the first process
     timespec start{};         // of the first process, by CLOCK_REALTIME_COARSE
     std::string name;         // of its program
@@ -20,6 +21,8 @@ struct Family {
     std::string mark() const;
 };
 
+/// To be called in each forked child.
+void leave_first_process() noexcept;
 bool first_process_lives();
 /// Where the run's results go, without their ending, as its first process would say.
 std::string run_stem(const Options& options);

@@ -18,10 +18,11 @@ public:
     OwnProcess() noexcept : pid_(real_pid()), mark_(make_mark()) {}
 
     int pid() const noexcept { return pid_; }
-    /// Async-signal-safe. Makes no system call in a host that is in a filter: a child of vfork cannot be told
-    /// apart there, and would only end its parent's profile too early.
-    bool is_here() const noexcept { return host_is_filtered ? marked() : real_pid() == pid_; }
-    /// The same, asking the kernel where a filter may be in force too; a forked child is told apart without that.
+    /// Async-signal-safe. A forked child is told apart without a system call: in a pid namespace of its own it may have
+    /// its parent's number. Makes none in a host that is in a filter either: a child of vfork cannot be told apart
+    /// there, and would only end its parent's profile too early.
+    bool is_here() const noexcept { return marked() && (host_is_filtered || real_pid() == pid_); }
+    /// The same, asking the kernel where a filter may be in force too.
     bool is_surely_here() const noexcept { return marked() && real_pid() == pid_; }
 
 private:

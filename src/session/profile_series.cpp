@@ -216,7 +216,7 @@ void ProfileSeries::write_part() {
     if (rotation_.number() > 1) log_.warning(rotation_.describe(recording_->has_file() ? recording_->stem() : ""));
 }
 
-bool ProfileSeries::is_first() const { return static_cast<int>(host_process()) == family().pid; }
+bool ProfileSeries::is_first() const { return !family().forked && static_cast<int>(host_process()) == family().pid; }
 
 void ProfileSeries::give_to(uid_t user) {
     if (options_.one_result() && is_first()) folder().give_to(user);

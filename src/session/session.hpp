@@ -67,8 +67,9 @@ public:
     void toggle() noexcept;
     /// Waits until the collector has acted. Does nothing without a collector, and in another process.
     void ask(Request request) noexcept;
-    /// Before a change of the user or group; as flameprobe_core::becomes_user.
+    /// Before a change of the user or group; as flameprobe_core::becomes_user. A child of vfork changes its own.
     void becomes_user(unsigned user) noexcept {
+        if (!of_this_process()) return;
         collector_.next_user.store(user, std::memory_order_relaxed);
         ask(request_secure);
     }

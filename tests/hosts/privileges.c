@@ -1,12 +1,13 @@
 /* A host that changes who or where it is:
    privileges setuid | chroot DIR | chroot_in_child DIR | undumpable | chdir DIR | umask | unshare | unshare_by_number |
-   unshare_in_thread | setns | crowd.
+   unshare_in_thread | pid_namespace | setns | crowd | vfork.
    77 where the change itself needs rights that this user has not. */
 #include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -64,6 +65,31 @@ static void unshare_in_thread(void) {
     CHECK(pthread_join(thread, NULL) == 0);
 }
 
+static NOINLINE void launched_work(void) {
+    work_ms(50);
+    __asm__ volatile("");
+}
+
+/* Launchers change a child of vfork, which shares their memory. Nothing of their own changes. */
+static void change_vfork_child(void) {
+    struct sigaction now;
+    int status = 0;
+    const pid_t launched = vfork();
+    if (launched == 0) {
+        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+        _exit(geteuid() == 0 && setuid(65534) != 0);
+    }
+    CHECK(launched > 0 && waitpid(launched, &status, 0) == launched && status == 0);
+    CHECK(sigaction(SIGTERM, NULL, &now) == 0 && now.sa_handler == SIG_DFL);
+    const pid_t child = fork();
+    if (child == 0) {
+        launched_work();
+        exit(0);
+    }
+    CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+    if (geteuid() == 0) CHECK(chroot("/") == 0);
+}
+
 static int change(const char* mode, const char* directory) {
     if (strcmp(mode, "setuid") == 0) {
         if (geteuid() != 0) return 77;
@@ -84,6 +110,13 @@ static int change(const char* mode, const char* directory) {
         umask(0777);
     } else if (strcmp(mode, "unshare_in_thread") == 0) {
         unshare_in_thread();
+    } else if (strcmp(mode, "pid_namespace") == 0) {
+        /* Its first process has the number 1, as this one may have. */
+        if (unshare(CLONE_NEWPID) != 0) return 77;
+        go_on_in_child();
+        CHECK(getpid() == 1);
+    } else if (strcmp(mode, "vfork") == 0) {
+        change_vfork_child();
     } else if (strncmp(mode, "unshare", 7) == 0) {
         /* Fails with EINVAL in a process of several threads: no thread of ours may be counted. */
         if ((mode[7] == '_' ? syscall(SYS_unshare, (long)CLONE_NEWUSER) : unshare(CLONE_NEWUSER)) != 0) {

@@ -40,6 +40,8 @@ HOSTS = [
     (("privileges", "unshare_in_thread"), ("before_change", "after_change")),
     (("privileges", "setns"), ("before_change", "after_change")),
     (("privileges", "crowd"), ("before_change", "after_change")),
+    (("privileges", "pid_namespace"), ("before_change", "after_change")),
+    (("privileges", "vfork"), ("before_change", "launched_work", "after_change")),
     (("threads", "short", sized("2000", "10000", "200")), ()),
     (("threads", "living", sized("200", "2000", "50")), ("long_life",)),
     (("threads", "raw", sized("10", "20", "4")), ("raw_work",)),
@@ -98,7 +100,7 @@ HANDLER_HOSTS = {
     ("alternate_stacks", "shared"), ("alternate_stacks", "small"), ("alternate_stacks", "unmapped"), ("alternate_stacks", "many"),
     ("alternate_stacks", "in_use"), ("alternate_stacks", "disarm"), ("alternate_stacks", "by_signal"), ("alternate_stacks", "overflow"),
     ("alternate_stacks", "rules"), ("alternate_stacks", "in_a_child"),
-    ("storms", "longjmp"), ("sandbox", "filter"), ("sandbox", "no_return"), ("sandbox", "kill_everyone"), ("sandbox", "no_counter"),
+    ("storms", "longjmp"), ("sandbox", "filter"), ("sandbox", "no_return"), ("sandbox", "kill_everyone"), ("sandbox", "no_counter"), ("privileges", "vfork"),
     ("limits", "memory"), ("registers",), ("sanitized", "none"), ("own_malloc",),
 }
 assert HANDLER_HOSTS <= {argv[:2] for argv, _ in HOSTS}
@@ -456,6 +458,14 @@ class Init(HostCase):
                 self.assertEqual((ran.returncode, ran.stdout), (0, "none\n"), ran.stderr)
                 self.assertGreater(len(render(ran.result("python3").path("fprobe"), "--tree", "--top", "1").stdout.splitlines()), 4)
 
+    def test_of_a_namespace_in_it(self):
+        """The two have one number. The inner one waited for a collector that it does not have, and was not sampled."""
+        for engine in ENGINES:
+            with self.subTest(engine=engine):
+                ran = self.first(engine, host("privileges"), "pid_namespace")
+                self.assertEqual((ran.returncode, ran.stdout), (0, "pid_namespace done\n"), ran.stderr)
+                self.assert_function(ran.result("host-privileges").stacks(), "after_change", at_least=10)
+
     def test_every_engine(self):
         self.check(ENGINES)
 
@@ -475,6 +485,14 @@ class OtherUser(Case):
                            self.fresh_directory(engine), profiled(FREQ=997, ENGINE=engine))
                 self.assertEqual((done.returncode, done.stdout), (0, "here\n"), done.stderr)
 
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root")
+    def test_the_results_are_not_given_to_the_user_of_a_vfork_child(self):
+        for engine in ENGINES:
+            with self.subTest(engine=engine):
+                ran = run([host("privileges"), "vfork"], self.fresh_directory(engine), profiled(FREQ=997, ENGINE=engine, FORMAT="none"))
+                self.assertEqual((ran.returncode, ran.stdout), (0, "vfork done\n"), ran.stderr)
+                self.assertEqual({path.stat().st_uid for path in ran.directory.iterdir()}, {0})
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root")
     def test_threads_born_after_rights_were_given_up(self):
