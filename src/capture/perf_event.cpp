@@ -207,17 +207,6 @@ Result<Descriptor> open_alike(const perf_event_attr& attributes, std::uint32_t t
     return event;
 }
 
-Descriptor keep_apart(std::uint32_t thread) {
-    perf_event_attr attr{};
-    attr.size = sizeof attr;
-    attr.type = PERF_TYPE_SOFTWARE;
-    attr.config = PERF_COUNT_SW_DUMMY;
-    attr.exclude_kernel = attr.exclude_hv = 1;
-    attr.remove_on_exec = 1;
-    auto event = open_event(attr, thread, -1);
-    return event ? std::move(*event) : Descriptor();
-}
-
 bool leaves_descriptors(const Descriptor& event) {
     constexpr rlim_t for_files = 64;
     rlimit limit{};
@@ -228,11 +217,6 @@ bool leaves_descriptors(const Descriptor& event) {
 bool has_hung_up(const Descriptor& event) {
     pollfd watched{event.get(), 0, 0};
     return ::poll(&watched, 1, 0) > 0 && (watched.revents & POLLHUP) != 0;
-}
-
-std::string describe_unattached(std::size_t threads) {
-    return std::to_string(threads) +
-           " threads are not sampled: perf needs more descriptors for them than the limit (ulimit -n) permits";
 }
 
 std::string describe_refused(std::size_t threads, const std::string& why) {

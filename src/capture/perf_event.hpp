@@ -2,18 +2,13 @@
 #pragma once
 
 #include <linux/perf_event.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/descriptor.hpp"
-#include "base/host_process.hpp"
-#include "base/proc.hpp"
 #include "base/result.hpp"
 #include "capture/event_source.hpp"
 
@@ -59,12 +54,6 @@ Result<Descriptor> open_alike(const perf_event_attr& attributes, std::uint32_t t
 /// under a millisecond. Needs a descriptor for the time.
 Result<void> try_event(const CaptureOptions& options);
 
-/// Opens an event for `thread` that counts nothing and is not inherited. Where two threads have only events inherited
-/// from the same ones, the kernel swaps these at a switch between the two (perf_event_context_sched_out), with the
-/// elapsed part of their periods; a short thread takes that along when it ends. Of a main thread that takes turns with
-/// threads of 0.2 ms not one sample in ten was left. As long as `thread` has this event too, it keeps its own.
-Descriptor keep_apart(std::uint32_t thread);
-
 /// Whether there are still enough descriptors for files, now that `event` is open: each event of a thread that ran
 /// before sampling began costs one, and RLIMIT_NOFILE holds for the collector's own table too.
 bool leaves_descriptors(const Descriptor& event);
@@ -72,26 +61,6 @@ bool leaves_descriptors(const Descriptor& event);
 /// Whether the thread that the event was opened for has ended, and all that inherited it: then the event hangs up
 /// (perf_event_open(2)).
 bool has_hung_up(const Descriptor& event);
-
-/// Calls attach(tid) once for each thread of the host but the caller and the main thread, and lists them again until no
-/// new one was attached, as attach() says. A thread that is born while this goes on may be attached and have inherited
-/// its creator's events too.
-template <class Attach>
-void attach_running_threads(const Attach& attach) {
-    std::vector<std::uint32_t> known = {static_cast<std::uint32_t>(::gettid()),
-                                        static_cast<std::uint32_t>(host_process())};
-    for (bool found = true; found;) {
-        found = false;
-        for (const std::uint32_t tid : list_threads()) {
-            if (std::find(known.begin(), known.end(), tid) != known.end()) continue;
-            known.push_back(tid);
-            found |= attach(tid);
-        }
-    }
-}
-
-/// The sentence on `threads` for which there were no descriptors.
-std::string describe_unattached(std::size_t threads);
 
 /// The sentence on `threads` that perf refused, with the reason.
 std::string describe_refused(std::size_t threads, const std::string& why);

@@ -2,7 +2,6 @@
 //
 // Each thread has one event of its own for all CPUs. The descriptors live in the collector's own table, so the host can
 // neither see, run out of, nor close them.
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -61,14 +60,6 @@ private:
     std::string own_note_;
 };
 
-// With cpu-clock it hangs Linux 6.16 and 6.17 (async-profiler#1578).
-bool may_refresh() {
-    utsname system{};
-    if (::uname(&system) != 0) return true;
-    const std::string_view release = system.release;
-    return !release.starts_with("6.16.") && !release.starts_with("6.17.");
-}
-
 Result<std::unique_ptr<EventSource>> RingSource::open(const CaptureOptions& options) {
     clock_lead_ns = monotonic_lead_ns();
     auto source = std::make_unique<RingSource>();
@@ -81,17 +72,14 @@ Result<void> RingSource::open_main(const CaptureOptions& options) {
     if (!attributes) return attributes.error();
     settings_.own = *attributes;
     if (is_clock(settings_.own)) {
-        const auto limit = read_sysctl("/proc/sys/kernel/perf_event_max_sample_rate");
-        settings_.rate.period_ns = layout_.weight = settings_.own.sample_period;
+        layout_.weight = settings_.own.sample_period;
         layout_.counts = true;
-        settings_.rate.least_ns = limit && *limit > 0 ? ns_per_second / static_cast<std::uint64_t>(*limit) : 0;
-        settings_.rate.one_shots = may_refresh();
     }
     const auto main_thread = static_cast<std::uint32_t>(host_process());
     perf_event_attr permitted = settings_.own;
     if (const auto tried = open_event(permitted, main_thread, -1); !tried) return tried.error();
     settings_.own = permitted;
-    settings_.rate.user_only = permitted.exclude_kernel != 0;
+    settings_.rate = clock_rate(permitted);
     if (options.switches) {
         settings_.switches = make_switch_attributes();
         const auto tried = open_event(settings_.switches, main_thread, -1);

@@ -2,15 +2,13 @@
 // any frequency. On request only, since debuggers use SIGTRAP themselves.
 #include <linux/perf_event.h>
 #include <signal.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
+#include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
-#include "base/proc.hpp"
 #include "capture/cell_reader.hpp"
 #include "capture/event_source.hpp"
 #include "capture/handler/handler.hpp"
@@ -19,6 +17,8 @@
 #include "capture/perf_event.hpp"
 #include "capture/signal_choice.hpp"
 #include "capture/system_call_watch.hpp"
+#include "capture/thread_finder.hpp"
+#include "capture/thread_rings.hpp"
 #include "capture/thread_timers.hpp"
 
 namespace flameprobe {
@@ -32,67 +32,79 @@ std::uint32_t cells_needed(std::uint64_t frequency) {
 class SignalSource final : public EventSource {
 public:
     SignalSource(HandlerMemory memory, const CaptureOptions& options, perf_event_attr attributes)
-        : memory_(std::move(memory)), threads_(memory_.state()), reader_(memory_.state()), attributes_(attributes) {
+        : memory_(std::move(memory)), slots_(memory_.state()), reader_(memory_.state()) {
+        settings_.own = attributes;
+        settings_.rate = clock_rate(attributes);
         describe(options);
     }
     ~SignalSource() override { memory_.state().sampling.store(false, std::memory_order_relaxed); }
 
-    Result<void> open_events();
+    Result<void> open_events(const CaptureOptions& options);
     Result<void> start() override;
     void stop() override;
     void drain(RecordSink& sink) override;
     const CaptureFacts& facts() const override { return facts_; }
+    void thread_begins(const NewThread& thread) override { threads_.begins(thread); }
 
 private:
+    /// Passes records on, and notes which threads have ended: their last samples are read in the next drain.
+    class NotingEnds final : public RecordSink {
+    public:
+        NotingEnds(ThreadRings& rings, RecordSink& out) : rings_(rings), out_(out) {}
+        void take(const Record& record) override {
+            const auto* const end = std::get_if<ThreadEnded>(&record);
+            if (ThreadEvents* const thread = end != nullptr ? rings_.find(end->tid) : nullptr) thread->leaving = true;
+            out_.take(record);
+        }
+
+    private:
+        ThreadRings& rings_;
+        RecordSink& out_;
+    };
+
     void describe(const CaptureOptions& options);
-    bool attach(std::uint32_t tid);
-    void control(unsigned long request);
+    void note_missing();
+    void weigh(TimeSample& sample);
+    void keep_events();
 
     HandlerMemory memory_;
-    ThreadTimers threads_;  // without timers: finds threads, names and ends
+    ThreadTimers slots_;  // without timers: finds names and ends
     CellReader reader_;
     MapWatch maps_;
     SystemCallWatch calls_;
-    perf_event_attr attributes_;
-    std::vector<Descriptor> events_;
+    ThreadEventSettings settings_;
+    ThreadRings rings_;  // whose events have none
+    ThreadFinder threads_{rings_, static_cast<std::uint32_t>(::getpid())};
     CaptureFacts facts_;
-    Descriptor apart_;  // see keep_apart()
+    std::string own_note_;
 };
 
 void SignalSource::describe(const CaptureOptions& options) {
     facts_.engine = "signal";
     facts_.event = options.event;
-    facts_.event_kind = kind_of(attributes_);
+    facts_.event_kind = kind_of(settings_.own);
     facts_.kernel = false;
     facts_.handlers = true;
     facts_.frequency = options.frequency;
-    facts_.period_ns = is_clock(attributes_) ? attributes_.sample_period : 0;
+    facts_.period_ns = settings_.rate.period_ns;
+    facts_.meets_threads = true;
+    facts_.reaches = settings_.rate.one_shots && settings_.rate.period_ns != 0;
     facts_.fill_ns = std::uint64_t{memory_.state().pool.count()} * 1'000'000'000 / (cpu_count() * options.frequency);
-    facts_.note = "samples that fall in the kernel are not taken: a signal pending at exec would kill the program";
+    facts_.note = own_note_ =
+        "samples that fall in the kernel are not taken: a signal pending at exec would kill the program";
 }
 
-// The threads born later inherit the events of their creators, for all CPUs.
-Result<void> SignalSource::open_events() {
-    auto event = open_event(attributes_, static_cast<std::uint32_t>(::getpid()), -1);
-    if (!event) return event.error();
-    events_.push_back(std::move(*event));
-    apart_ = keep_apart(static_cast<std::uint32_t>(::getpid()));
-    attach_running_threads([this](std::uint32_t tid) { return attach(tid); });
-    if (facts_.unattached_threads != 0) facts_.note = describe_unattached(facts_.unattached_threads);
+Result<void> SignalSource::open_events(const CaptureOptions& options) {
+    if (auto opened = rings_.open_main(settings_, options, static_cast<std::uint32_t>(::getpid())); !opened)
+        return opened;
+    threads_.find(true);
+    note_missing();
+    facts_.unattached_threads = threads_.without_event();
     return {};
 }
 
-/// False if the thread has ended, or there is no descriptor for it.
-bool SignalSource::attach(std::uint32_t tid) {
-    auto event = open_event(attributes_, tid, -1);
-    if (event ? !leaves_descriptors(*event) : errno == EMFILE) ++facts_.unattached_threads;
-    if (!event || facts_.unattached_threads != 0) return false;
-    events_.push_back(std::move(*event));
-    return true;
-}
-
-void SignalSource::control(unsigned long request) {
-    for (const auto& event : events_) ::ioctl(event.get(), request, 0);
+void SignalSource::note_missing() {
+    if (const std::string missing = threads_.take_refusal(); !missing.empty()) facts_.note = missing + "; " + own_note_;
 }
 
 Result<void> SignalSource::start() {
@@ -102,15 +114,15 @@ Result<void> SignalSource::start() {
         return Error{"no handler for SIGTRAP can be installed"};
     calls_.look(state, monotonic_ns());
     state.sampling.store(true, std::memory_order_relaxed);
-    threads_.start();
-    control(PERF_EVENT_IOC_ENABLE);
-    return {};
+    slots_.start();
+    threads_.find(true);
+    return rings_.enable() ? Result<void>() : Error{"the perf event cannot be enabled"};
 }
 
 void SignalSource::stop() {
-    control(PERF_EVENT_IOC_DISABLE);
+    rings_.disable();
     memory_.state().sampling.store(false, std::memory_order_relaxed);
-    threads_.stop();
+    slots_.stop();
     HandlerMemory::wait_quiet();
 }
 
@@ -126,25 +138,49 @@ void SignalSource::drain(RecordSink& sink) {
         facts_.signal_lost = true;
     }
     maps_.refresh(sink, now);
-    threads_.find_new(sink, now);
+    slots_.find_new(sink, now);
+    rings_.begin_round();
     const std::size_t samples = reader_.gather();
-    threads_.read_names(reader_.threads(samples), sink, now);
+    slots_.read_names(reader_.threads(samples), sink, now);
     for (std::size_t i = 0; i < samples; ++i) {
         if (reader_.cell(i).has_registers) maps_.expect(reader_.cell(i).registers.pc(), sink, now);
     }
     for (std::size_t i = 0; i < samples; ++i) {
-        sink.take(reader_.sample(i));
+        TimeSample sample = reader_.sample(i);
+        weigh(sample);
+        sink.take(sample);
         reader_.give_back(i);
     }
     if (sink.met_unknown_code()) maps_.met_unknown_code();
-    threads_.finish_round(sink, maps_, now);
-    facts_.buffer_bytes = memory_.bytes_in_use(reader_.most_cells(), threads_.slots());
+    keep_events();
+    NotingEnds noting(rings_, sink);
+    slots_.finish_round(noting, maps_, now);
+    facts_.buffer_bytes = memory_.bytes_in_use(reader_.most_cells(), slots_.slots());
     if (const auto dropped = state.dropped.exchange(0, std::memory_order_relaxed); dropped != 0)
         sink.take(SamplesLost{dropped});
 }
 
-// What signals and is not inherited by child processes. The kernel is left out: a signal that is pending when exec has
-// replaced the image finds the default action, which kills (at 4 kHz, 259 of 300 execs; none with exclude_kernel).
+// Its weight is the thread's CPU time as its handler read it; 0 where that was not permitted.
+void SignalSource::weigh(TimeSample& sample) {
+    const std::uint64_t cpu_ns = std::exchange(sample.weight, memory_.state().period_ns);
+    ThreadEvents* const thread = rings_.find(sample.tid);
+    if (settings_.rate.period_ns == 0 || thread == nullptr || cpu_ns == 0) return;
+    sample.weight = thread->clock.weigh(cpu_ns - std::min(cpu_ns, thread->began_ns)) * thread->stands_for;
+}
+
+// Names, births and ends are told by the slots.
+void SignalSource::keep_events() {
+    for (const auto& thread : rings_)
+        if (thread->leaving && !thread->ended) threads_.ended(*thread);
+    threads_.find(false);
+    static_cast<void>(threads_.take_found());
+    static_cast<void>(threads_.take_gone());
+    rings_.end_round();
+    note_missing();
+}
+
+// What signals. The kernel is left out: a signal that is pending when exec has replaced the image finds the default
+// action, which kills (at 4 kHz, 259 of 300 execs; none with exclude_kernel).
 perf_event_attr signalling(perf_event_attr attributes) {
     attributes.sample_type = 0;
     attributes.sample_stack_user = 0;
@@ -156,7 +192,6 @@ perf_event_attr signalling(perf_event_attr attributes) {
     attributes.use_clockid = 0;
     attributes.clockid = 0;
     attributes.watermark = 0;
-    attributes.inherit = attributes.inherit_thread = 1;  // Linux 5.13: by threads, not by child processes
     attributes.sigtrap = 1;
     attributes.remove_on_exec = 1;
     attributes.sig_data = handler::Token{handler::secret(0), 0, handler::CellHead::no_slot}.pack();
@@ -182,7 +217,7 @@ Result<std::unique_ptr<EventSource>> open_signal_source(const CaptureOptions& as
     state.period_ns = is_clock(*attributes) ? attributes->sample_period : 1;
     state.clock_id = CLOCK_MONOTONIC_COARSE;  // no rdtsc, which a host may have made a fault (PR_SET_TSC)
     auto source = std::make_unique<SignalSource>(std::move(*memory), options, signalling(*attributes));
-    if (auto opened = source->open_events(); !opened) return opened.error();
+    if (auto opened = source->open_events(options); !opened) return opened.error();
     return std::unique_ptr<EventSource>(std::move(source));
 }
 

@@ -1,6 +1,7 @@
 #include "capture/thread_rings.hpp"
 
 #include <sys/ioctl.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 
 #include "base/clock.hpp"
 #include "base/host_process.hpp"
+#include "base/proc.hpp"
 #include "capture/perf_record.hpp"
 
 namespace flameprobe {
@@ -17,6 +19,14 @@ namespace {
 std::uint64_t seed_of(std::uint32_t tid) { return hash_pair(tid, static_cast<std::uint32_t>(monotonic_ns())); }
 
 void* as_argument(std::uint64_t& value) { return &value; }
+
+// With cpu-clock it hangs Linux 6.16 and 6.17 (async-profiler#1578).
+bool may_refresh() {
+    utsname system{};
+    if (::uname(&system) != 0) return true;
+    const std::string_view release = system.release;
+    return !release.starts_with("6.16.") && !release.starts_with("6.17.");
+}
 
 std::uint64_t time_of_next(RingBuffer& ring) {
     const auto record = ring.peek();
@@ -38,6 +48,15 @@ void control_others(const ThreadEvents& thread, unsigned long request) {
 }
 
 }  // namespace
+
+ClockRate clock_rate(const perf_event_attr& attributes) {
+    if (!is_clock(attributes)) return {};
+    const auto limit = read_sysctl("/proc/sys/kernel/perf_event_max_sample_rate");
+    return {.period_ns = attributes.sample_period,
+            .least_ns = limit && *limit > 0 ? ns_per_second / static_cast<std::uint64_t>(*limit) : 0,
+            .user_only = attributes.exclude_kernel != 0,
+            .one_shots = may_refresh()};
+}
 
 bool ThreadRings::begin_again_smaller() {
     if (!sizes_.plan_smaller(size())) return false;
@@ -80,6 +99,7 @@ ThreadRings::Opened ThreadRings::add(std::uint32_t tid, bool brief, NewThreadSha
         if (opened.outcome == Outcome::no_memory) sizes_.refused(step);
     }
     if (opened.outcome != Outcome::opened) return opened;
+    begin_count(*thread);
     if (enabled_ && thread->clock.one_shot()) ::ioctl(thread->own.event.get(), PERF_EVENT_IOC_REFRESH, 1);
     by_tid_[tid] = thread.get();
     all_.push_back(std::move(thread));
@@ -103,6 +123,7 @@ ThreadRings::Opened ThreadRings::open(ThreadEvents& thread, RingSizes::Size size
     if (!event) return refused(errno);
     if (!leaves_descriptors(*event)) return refused(EMFILE);
     thread.own = {std::move(*event), {}, 0};
+    if (signals()) return {};
     if (auto mapped = map(thread.own, size.bytes, size.bytes); mapped.outcome != Outcome::opened) return mapped;
     if (settings_.has_switches) {
         perf_event_attr beside = settings_.switches;
@@ -146,7 +167,7 @@ bool ThreadRings::enable() {
     enabled_ = true;
     const bool again = std::exchange(paused_, false);
     for (const auto& thread : all_) {
-        if (again) go_on(*thread);
+        again ? go_on(*thread) : begin_count(*thread);
         enable(*thread);
     }
     return !all_.empty();
@@ -166,16 +187,26 @@ void ThreadRings::disable() {
 void ThreadRings::go_on(ThreadEvents& thread) {
     if (!thread.clock.brief() || thread.inherited) return;
     thread.clock = ThreadClock(settings_.rate, true, seed_of(thread.tid));
+    begin_count(thread);
     std::uint64_t period = thread.clock.period_ns();
     ::ioctl(thread.own.event.get(), PERF_EVENT_IOC_RESET, 0);
     ::ioctl(thread.own.event.get(), PERF_EVENT_IOC_PERIOD, as_argument(period));
 }
 
+void ThreadRings::begin_count(ThreadEvents& thread) const {
+    if (signals()) thread.began_ns = host_thread_cpu_ns(thread.tid);
+}
+
 // An event that has given its one sample does not count until it is enabled again.
-void ThreadRings::settle(ThreadEvents& thread) {
+void ThreadRings::settle(ThreadEvents& thread) const {
     std::uint64_t period = thread.clock.draw(), count = 0;
     if (::ioctl(thread.own.event.get(), PERF_EVENT_IOC_PERIOD, as_argument(period)) != 0) return;
-    if (::read(thread.own.event.get(), &count, sizeof count) != sizeof count) return;
+    if (signals()) {
+        const std::uint64_t now_ns = host_thread_cpu_ns(thread.tid);
+        count = now_ns - std::min(now_ns, thread.began_ns);
+    } else if (::read(thread.own.event.get(), &count, sizeof count) != sizeof count) {
+        return;
+    }
     thread.clock.drawn(count);
 }
 

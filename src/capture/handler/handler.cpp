@@ -92,6 +92,14 @@ std::uint32_t own_tid(const State& state) noexcept {
     return is_filtered_thread(state) ? state.filtered_tid.load(std::memory_order_relaxed) : 0;
 }
 
+/// The calling thread's CPU time, likewise; 0 where a filter may forbid to ask for it.
+std::uint64_t own_cpu_ns(const State& state) noexcept {
+    timespec time{};
+    if (state.silent.load(std::memory_order_acquire) || !state.may_call.load(std::memory_order_relaxed)) return 0;
+    system_call(SYS_clock_gettime, long{CLOCK_THREAD_CPUTIME_ID}, &time);
+    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
 /// The slot of the thread that entered a filter, for signals that name no slot: it may hold the range of its stack.
 const ThreadSlot* own_slot(const State& state) noexcept {
     if (!state.silent.load(std::memory_order_acquire) || !is_filtered_thread(state)) return nullptr;
@@ -134,7 +142,7 @@ void take_sample(State& state, const Tick& tick, ucontext_t& context) noexcept {
         return;
     }
     cell->time_ns = now(state);
-    cell->weight = weight;
+    cell->weight = tick.slot != nullptr ? weight : own_cpu_ns(state);
     cell->slot = tick.slot_index;
     cell->generation = tick.slot != nullptr ? tick.slot->generation : 0;
     cell->tid = tid;

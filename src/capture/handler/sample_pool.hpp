@@ -13,7 +13,7 @@ namespace flameprobe::handler {
 /// The head of a cell; `stack_bytes` bytes of stack follow it.
 struct CellHead {
     std::uint64_t time_ns;
-    std::uint64_t weight;
+    std::uint64_t weight;  // without a slot: the thread's CPU time, 0 if it may not be asked for
     std::uint32_t tid;
     std::uint32_t slot;        // no_slot: the signal engine has none
     std::uint32_t generation;  // of the slot
