@@ -12,8 +12,9 @@
 namespace flameprobe {
 namespace {
 
-constexpr std::size_t longest_chain = 8;
-constexpr std::size_t most_awaiting = 64;  // looks at one holder between two of its samples
+constexpr std::size_t longest_chain = 8;    // of holders that a stack shows
+constexpr std::size_t longest_circle = 64;  // that is found
+constexpr std::size_t most_awaiting = 64;   // looks at one holder between two of its samples
 
 std::string with_tid(const LockCycle::Member& member) { return member.name + " (" + std::to_string(member.tid) + ")"; }
 
@@ -118,8 +119,13 @@ std::shared_ptr<Held> LockHolders::holder_of(Member waiter) {
     }
     held->name = seen->name;
     held->blocked = seen->stack;
-    if (chain_.size() < longest_chain && futex_wait(seen->where))
-        held->next = holder_of({.tid = *owner, .name = held->name, .where = seen->where, .function = seen->function});
+    const std::size_t number = chain_.size();
+    if (number >= longest_circle || !futex_wait(seen->where)) return held;
+    auto next = holder_of({.tid = *owner, .name = held->name, .where = seen->where, .function = seen->function});
+    if (number < longest_chain)
+        held->next = std::move(next);
+    else if (next)
+        held->cycle = next->cycle;
     return held;
 }
 

@@ -49,7 +49,7 @@ struct Held {
     std::uint64_t time_ns = 0;  // after the profile's start
     /// The holder waits, by itself or through others, for a thread that waits for it.
     std::shared_ptr<const LockCycle> cycle;
-    /// Where the holder is blocked, and what lock it waits for.
+    /// Where the holder is blocked, and what lock it waits for. Of the last one that is shown only the circle is known.
     StackId blocked = 0;
     std::shared_ptr<const Held> next;
     /// Of a holder that was not blocked: its last CPU sample before the moment, and the first one after it.

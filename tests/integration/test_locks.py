@@ -166,6 +166,11 @@ class Deadlocks(Case):
         self.assertEqual((ran.returncode, ran.stdout), (0, "over\n"), ran.stderr)
         return ran
 
+    def deadlocked(self, ran):
+        result = ran.result("holders")
+        folded = result.path("offcpu.folded") if result.path("offcpu.folded").exists() else result.path("folded")
+        return [frames for frames, _ in read_folded(folded.read_text()) if frames[-1] == "[deadlock]"]
+
     def test_two_and_three_threads_and_one(self):
         for count in (1, 2, 3):
             with self.subTest(threads=count):
@@ -175,9 +180,7 @@ class Deadlocks(Case):
                 self.assertEqual(ran.stderr.count("deadlock: "), 1, ran.stderr)
                 for at in range(1, count + 1):
                     self.assertRegex(ran.stderr, rf"d-{at} \(\d+\) waits for the lock at 0x[0-9a-f]+ that ")
-                result = ran.result("holders")
-                folded = result.path("offcpu.folded") if result.path("offcpu.folded").exists() else result.path("folded")
-                whole = [frames for frames, _ in read_folded(folded.read_text()) if frames[-1] == "[deadlock]"]
+                result, whole = ran.result("holders"), self.deadlocked(ran)
                 self.assertEqual({frames[0] for frames in whole}, {f"d-{at}" for at in range(1, count + 1)})
                 for frames in whole:
                     # Each names all, itself last.
@@ -185,6 +188,15 @@ class Deadlocks(Case):
                     self.assertEqual(holders(frames)[-1], frames[0])
                 for ending in ("svg", "html"):
                     self.assertIn("deadlock: d-", result.path(ending).read_text())
+
+    def test_more_threads_than_a_stack_shows(self):
+        ran = self.circle(12)
+        self.assertEqual(ran.stderr.count("deadlock: "), 1, ran.stderr)
+        for at in range(1, 13):
+            self.assertRegex(ran.stderr, rf"d-{at} \(\d+\) waits for the lock at 0x[0-9a-f]+ that d-{at % 12 + 1} \(\d+\) holds")
+        whole = self.deadlocked(ran)
+        self.assertEqual({frames[0] for frames in whole}, {f"d-{at}" for at in range(1, 13)})
+        self.assertEqual({len(holders(frames)) for frames in whole}, {8})
 
     def folded(self):
         # Not before there is something to write; a collector that outlives its host may have made the result of it.
