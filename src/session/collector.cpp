@@ -155,7 +155,7 @@ bool Collector::handle(std::uint32_t requests) {
     if ((requests & request_start) != 0) start((requests & (last_requests | request_stop)) != 0);
     if ((requests & request_yield) != 0 && sampling_.on()) {
         sampling_.give_up_signal();
-        show_lost_signal();
+        show_urgent_lines();
     }
     if ((requests & request_stop) != 0) sampling_.stop();
     if ((requests & request_flush) != 0) sampling_.keep();
@@ -194,7 +194,7 @@ void Collector::poll() {
         last_look_ns_ = now;
     }
     sampling_.poll();
-    show_lost_signal();
+    show_urgent_lines();
 }
 
 void Collector::finish() {
@@ -204,12 +204,11 @@ void Collector::finish() {
     if (thread_alive_ == never_told) life_.step<State::finishing, State::gone>();
 }
 
-// Written by the collector, since a runtime that takes every signal for itself (Go's) also ends the process by a bare
-// system call: no thread of such a host would call the code that writes pending lines.
-void Collector::show_lost_signal() {
-    if (shows_lost_signal_ || !sampling_.lost_signal()) return;
-    shows_lost_signal_ = true;
-    if (is_task() || host_is_filtered || filter_kills_for({SYS_pidfd_open, SYS_pidfd_getfd})) return;
+// Written by the collector, since no thread of the host may come to it: threads that wait for each other call nothing,
+// and a runtime that takes every signal for itself (Go's) also ends the process by a bare system call.
+void Collector::show_urgent_lines() {
+    if (!sampling_.takes_urgent()) return;
+    if (host_is_filtered || filter_kills_for({SYS_pidfd_open, SYS_pidfd_getfd})) return;
     const Descriptor host(static_cast<int>(::syscall(SYS_pidfd_open, host_process(), 0)));
     if (host) log_.release_to(Descriptor(static_cast<int>(::syscall(SYS_pidfd_getfd, host.get(), STDERR_FILENO, 0))));
 }

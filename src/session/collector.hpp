@@ -70,7 +70,7 @@ private:
     bool handle(std::uint32_t requests);  // false: the end
     void start(bool ends);
     void poll();
-    void show_lost_signal();
+    void show_urgent_lines();
     void finish();
     void end_with_last_thread();
     void before_filter();
@@ -89,8 +89,7 @@ private:
     std::atomic<std::uint32_t> thread_alive_{never_told};  // the kernel writes 0 when the thread has ended
 
     Task task_;
-    bool may_leave_ = false;  // the host's thread group, and become a task
-    bool shows_lost_signal_ = false;
+    bool may_leave_ = false;     // the host's thread group, and become a task
     std::uint32_t carried_ = 0;  // requests that the thread took and the task will handle
 
     std::uint64_t last_look_ns_ = 0;

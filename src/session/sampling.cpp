@@ -137,7 +137,7 @@ void Sampling::poll() {
     profile().look([this] { drain(); });
     report_waits();
     if (!lost_signal_ && engine_.source->facts().signal_lost) {
-        lost_signal_ = true;
+        lost_signal_ = urgent_ = true;
         report_engine_note();
     }
     const std::uint64_t now = monotonic_ns();
@@ -188,6 +188,7 @@ void Sampling::report_waits() {
     for (const Deadlock& deadlock : profile().take_deadlocks()) {
         say(deadlock.sentence);
         for (const std::string& stack : deadlock.stacks) log_.warning(stack);
+        urgent_ = true;
     }
     if (waits_reported_ || profile().off_cpu_problem().empty()) return;
     waits_reported_ = true;
@@ -276,7 +277,7 @@ void Sampling::retire() {
 
 void Sampling::give_up_signal() {
     if (go_on_without_signals("the program took away the signal")) return report_engine_note();
-    lost_signal_ = true;
+    urgent_ = urgent_ || !std::exchange(lost_signal_, true);
     say("sampling ended where the program took away the signal that the engine needs: FLAMEPROBE_ENGINE=ring needs "
         "none");
     stop();

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "collect/crash_record.hpp"
 #include "collect/ledger.hpp"
@@ -54,8 +55,9 @@ public:
     void meet_threads();
     /// To be called about once a second: reports in the log and the profile what the engine could not go on with.
     void report_engine_note();
-    /// Whether sampling ended, in full or in part, because the program took the engine's signal.
-    bool lost_signal() const { return lost_signal_; }
+    /// Whether something is in the log since the last call that no thread of the host may come to write: the program
+    /// took all signals, or its threads hang.
+    bool takes_urgent() { return std::exchange(urgent_, false); }
 
     /// Writes the samples so far to the file; a file without any is removed.
     void keep();
@@ -125,7 +127,8 @@ private:
 
     Engine engine_;
     bool waits_reported_ = false;
-    bool lost_signal_ = false;
+    bool lost_signal_ = false;  // sampling ended, in full or in part, because the program took the engine's signal
+    bool urgent_ = false;
     bool completed_ = false;                   // and nothing was recorded since
     Recording::CountedTo not_recorded_since_;  // while it waits
     std::uint64_t last_flush_ns_ = 0;

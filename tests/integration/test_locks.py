@@ -198,6 +198,16 @@ class Deadlocks(Case):
         self.assertEqual({frames[0] for frames in whole}, {f"d-{at}" for at in range(1, 13)})
         self.assertEqual({len(holders(frames)) for frames in whole}, {8})
 
+    def test_it_is_said_while_all_threads_hang(self):
+        """On stderr, which none of them writes to."""
+        for settings in ({}, {"ENGINE": "timer"}):
+            with self.subTest(**settings), started([target("holders"), 600, "circle", 2], self.directory,
+                                                   profiled(EVENT="offcpu", FORMAT="none", **settings)) as host:
+                log = self.directory / "holders.log"
+                wait_until(lambda: len(re.findall(r" waits in ", log.read_text())) == 2, 60, "the stacks")
+                self.assertEqual(log.read_text().count("deadlock: "), 1)
+                self.assertIsNone(host.poll())
+
     def folded(self):
         # Not before there is something to write; a collector that outlives its host may have made the result of it.
         runs = [*self.directory.glob("*.run"), *self.directory.glob("*.fprobe")]
