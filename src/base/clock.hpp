@@ -6,14 +6,18 @@
 
 namespace flameprobe {
 
-inline constexpr std::uint64_t ns_per_ms = 1'000'000, ns_per_second = 1'000'000'000;
+inline constexpr std::uint64_t ns_per_ms = 1'000'000, ns_per_second = 1'000'000'000, ns_per_minute = 60 * ns_per_second,
+                               ns_per_hour = 60 * ns_per_minute, ns_per_day = 24 * ns_per_hour;
+
+constexpr std::uint64_t ns_of(const timespec& time) noexcept {
+    return static_cast<std::uint64_t>(time.tv_sec) * ns_per_second + static_cast<std::uint64_t>(time.tv_nsec);
+}
 
 /// Nanoseconds of any clock; 0 if the clock does not exist (its thread ended). Async-signal-safe. In a host it is the
 /// kernel that answers (kernel_answers.cpp).
 inline std::uint64_t read_clock(clockid_t clock) noexcept {
     timespec now{};
-    if (::clock_gettime(clock, &now) != 0) return 0;
-    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+    return ::clock_gettime(clock, &now) == 0 ? ns_of(now) : 0;
 }
 inline std::uint64_t monotonic_ns() noexcept { return read_clock(CLOCK_MONOTONIC); }
 

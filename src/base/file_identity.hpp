@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "base/clock.hpp"
+
 namespace flameprobe {
 
 struct FileIdentity {
@@ -14,10 +16,7 @@ struct FileIdentity {
     std::uint64_t time_ns = 0;  // of the last change of its contents, since 1970
 
     static FileIdentity of(const struct stat& status) {
-        constexpr std::uint64_t ns = 1'000'000'000;
-        return {status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size),
-                static_cast<std::uint64_t>(status.st_mtim.tv_sec) * ns +
-                    static_cast<std::uint64_t>(status.st_mtim.tv_nsec)};
+        return {status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size), ns_of(status.st_mtim)};
     }
     bool known() const { return inode != 0; }
 

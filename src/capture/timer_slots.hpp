@@ -21,7 +21,7 @@ namespace flameprobe {
 inline std::optional<std::uint64_t> cpu_time(std::uint32_t tid) {
     timespec time{};
     if (handler::system_call(SYS_clock_gettime, long{thread_cpu_clock(tid)}, &time) != 0) return std::nullopt;
-    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+    return ns_of(time);
 }
 
 /// Nanoseconds between the kernel's ticks: CPU timers expire no more often.

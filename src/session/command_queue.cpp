@@ -24,8 +24,8 @@ namespace {
 
 /// Sleeps while `word` is `expected`, at most `nanoseconds`. May wake early.
 void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected, std::uint64_t nanoseconds) noexcept {
-    const timespec limit{static_cast<time_t>(nanoseconds / 1'000'000'000),
-                         static_cast<long>(nanoseconds % 1'000'000'000)};
+    const timespec limit{static_cast<time_t>(nanoseconds / ns_per_second),
+                         static_cast<long>(nanoseconds % ns_per_second)};
     ::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, &limit, nullptr, 0);
 }
 void futex_wake_all(const std::atomic<std::uint32_t>& word) noexcept {

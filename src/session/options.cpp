@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/clock.hpp"
 #include "session/push_spool.hpp"
 #include "session/settings.hpp"
 
@@ -52,7 +53,7 @@ Options read_options(const std::vector<std::string_view>& environment, std::vect
     if (!options.push_directory.empty()) {
         options.out = window_pattern(options.push_directory);
         options.formats.clear();
-        if (options.dump_every_ns == 0) options.dump_every_ns = std::uint64_t{15} * 1'000'000'000;
+        if (options.dump_every_ns == 0) options.dump_every_ns = 15 * ns_per_second;
     }
     return options;
 }

@@ -27,7 +27,7 @@ using State = Life::State;
 namespace {
 
 // The longest that a host thread waits on a collector that makes no progress at all.
-constexpr std::uint64_t patience_ns = 5'000'000'000;
+constexpr std::uint64_t patience_ns = 5 * ns_per_second;
 constexpr const char* no_memory = "there is no memory for the collector's thread, so nothing is sampled";
 constexpr const char* no_thread =
     "nothing is sampled: no thread can be created for the collector: raise the limit of processes (ulimit -u, a "
@@ -236,7 +236,7 @@ void Session::release_host_resources() noexcept {
 void Session::finish() noexcept {
     if (!launched() || !of_this_process() || collector_.birth().end()) return;
     if (!ask_and_wait(request_finish)) return;
-    wait_until_gone(1'000'000'000);
+    wait_until_gone(ns_per_second);
     if (!host_is_filtered) collector_.reap_task();
 }
 void Session::messages() {

@@ -4,8 +4,8 @@
 #include <sys/utsname.h>
 
 #include <algorithm>
-#include <ctime>
 
+#include "base/clock.hpp"
 #include "base/proc.hpp"
 
 namespace flameprobe {
@@ -13,15 +13,6 @@ namespace flameprobe {
 namespace {
 
 constexpr std::uint64_t most_debug_bytes_of_containers = std::uint64_t{64} << 20;
-constexpr std::int64_t second = 1'000'000'000;
-
-std::int64_t nanoseconds(const timespec& time) { return time.tv_sec * second + time.tv_nsec; }
-
-std::int64_t read_clock(clockid_t clock) {
-    timespec now{};
-    clock_gettime(clock, &now);
-    return nanoseconds(now);
-}
 
 }  // namespace
 
@@ -29,7 +20,8 @@ bool is_of_this_boot(const RunInfo& run) {
     utsname system{};
     if (run.host.empty() || uname(&system) != 0) return false;
     const bool same_host = run.host.starts_with(system.nodename) && run.host.ends_with(system.release);
-    const std::int64_t now = read_clock(CLOCK_REALTIME), booted = now - read_clock(CLOCK_BOOTTIME);
+    const auto now = static_cast<std::int64_t>(read_clock(CLOCK_REALTIME));
+    const std::int64_t booted = now - static_cast<std::int64_t>(read_clock(CLOCK_BOOTTIME));
     const auto started = static_cast<std::int64_t>(run.start_unix_ns);
     return same_host && started >= booted && started <= now;
 }
@@ -38,7 +30,7 @@ bool has_own_perf_map(const RunInfo& run) {
     struct stat status {};
     if (stat(("/tmp/perf-" + std::to_string(run.pid) + ".map").c_str(), &status) != 0) return false;
     // File times are those of the last tick, so a map may seem older than the start of the run.
-    return nanoseconds(status.st_mtim) >= static_cast<std::int64_t>(run.start_unix_ns) - second;
+    return ns_of(status.st_mtim) + ns_per_second >= run.start_unix_ns;
 }
 
 SymbolizeOptions with_provenance(SymbolizeOptions options, const RunInfo& run) {

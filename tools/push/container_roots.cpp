@@ -6,31 +6,24 @@
 
 #include <algorithm>
 #include <cctype>
-#include <ctime>
 #include <optional>
 
+#include "base/clock.hpp"
 #include "base/proc.hpp"
 
 namespace flameprobe::push {
 
 namespace {
 
-constexpr std::uint64_t second = 1'000'000'000;
-constexpr std::uint64_t clock_slack_ns = second / 10;  // clocks are set and slewed between the two readings
-
-std::uint64_t now_ns(clockid_t clock) {
-    timespec now{};
-    ::clock_gettime(clock, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * second + static_cast<std::uint64_t>(now.tv_nsec);
-}
+constexpr std::uint64_t clock_slack_ns = ns_per_second / 10;  // clocks are set and slewed between the two readings
 
 /// proc(5): starttime, in clock ticks since the boot.
 std::optional<std::uint64_t> start_of(const std::string& process) {
     const auto stat = read_small_file((process + "/stat").c_str());
     if (!stat) return std::nullopt;
     const std::uint64_t ticks = stat_number(*stat, 22);
-    const std::uint64_t booted = now_ns(CLOCK_REALTIME) - now_ns(CLOCK_BOOTTIME);
-    return booted + ticks * (second / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK)));
+    const std::uint64_t booted = read_clock(CLOCK_REALTIME) - read_clock(CLOCK_BOOTTIME);
+    return booted + ticks * (ns_per_second / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK)));
 }
 
 /// A path to the process's directory in /proc that stays the same process's when the pid is used again.

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "base/clock.hpp"
 #include "command_line.hpp"
 #include "render/palette.hpp"
 
@@ -190,9 +191,9 @@ std::vector<CommandOption<Arguments>> picture_options() {
 }
 
 Result<std::uint64_t> parse_time(const std::string& text) {
-    constexpr std::uint64_t second = 1'000'000'000, minute = 60 * second;
-    constexpr std::array units = {Unit{"", second}, Unit{"s", second}, Unit{"ms", 1'000'000}, Unit{"us", 1000},
-                                  Unit{"ns", 1},    Unit{"m", minute}, Unit{"min", minute},   Unit{"h", 60 * minute}};
+    constexpr std::array units = {Unit{"", ns_per_second},    Unit{"s", ns_per_second}, Unit{"ms", ns_per_ms},
+                                  Unit{"us", 1000},           Unit{"ns", 1},            Unit{"m", ns_per_minute},
+                                  Unit{"min", ns_per_minute}, Unit{"h", ns_per_hour}};
     double value = 0;
     const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), value);
     const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));

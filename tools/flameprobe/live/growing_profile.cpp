@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/clock.hpp"
 #include "base/output_directory.hpp"
 #include "base/proc.hpp"
 #include "export/totals.hpp"
@@ -21,12 +22,6 @@ bool is_same(const OpenProfile& one, const OpenProfile& other) {
     struct stat first {
     }, second{};
     return ::fstat(one.file.get(), &first) == 0 && ::fstat(other.file.get(), &second) == 0 && same_file(first, second);
-}
-
-std::uint64_t unix_now() {
-    timespec now{};
-    clock_gettime(CLOCK_REALTIME, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
 }  // namespace
@@ -90,7 +85,8 @@ Result<NamedProfile> GrowingProfile::read(std::optional<std::uint64_t> window_ns
     filter.times = times;
     filter.event = event;
     if (window_ns && start_unix_ns_ > 0) {
-        const std::uint64_t last = ended_ns_ > 0 ? ended_ns_ : unix_now() - std::min(unix_now(), start_unix_ns_);
+        const std::uint64_t now = read_clock(CLOCK_REALTIME);
+        const std::uint64_t last = ended_ns_ > 0 ? ended_ns_ : now - std::min(now, start_unix_ns_);
         filter.from_ns = last - std::min(last, *window_ns);
     }
     auto profile = load_with_samples(filter);
