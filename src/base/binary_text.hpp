@@ -1,21 +1,28 @@
-// Bytes as text.
+// Bytes and numbers as text.
 #pragma once
 
+#include <charconv>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace flameprobe {
 
-/// Two lower-case digits a byte, as build ids are written.
-inline std::string hex_text(std::string_view bytes) {
-    constexpr std::string_view digits = "0123456789abcdef";
+/// Two digits a byte, as build ids are written.
+inline std::string hex_text(std::string_view bytes, std::string_view digits = "0123456789abcdef") {
     std::string text;
     for (const char c : bytes) {
         text += digits[static_cast<unsigned char>(c) >> 4];
         text += digits[static_cast<unsigned char>(c) & 15];
     }
     return text;
+}
+
+/// 0x1a2b40, as addresses are written.
+inline std::string hex_number(std::uint64_t number) {
+    char digits[16];
+    return "0x" + std::string(digits, std::to_chars(digits, digits + sizeof digits, number, 16).ptr);
 }
 
 /// RFC 4648, with padding.

@@ -1,10 +1,9 @@
 #include "collect/profile_stacks.hpp"
 
-#include <cinttypes>
-#include <cstdio>
 #include <map>
 #include <set>
 
+#include "base/binary_text.hpp"
 #include "base/clock.hpp"
 #include "base/system_call_names.hpp"
 #include "unwind/code_bytes.hpp"
@@ -13,12 +12,6 @@ namespace flameprobe {
 namespace {
 
 constexpr MappingId kernel_mapping = 0, note_mapping = 1, unknown_mapping = 2, scope_mapping = 3;
-
-std::string address_text(std::uint64_t address) {
-    char text[24];
-    std::snprintf(text, sizeof text, "0x%" PRIx64, address);
-    return text;
-}
 
 }  // namespace
 
@@ -226,7 +219,7 @@ std::string ProfileStacks::text_of(StackId stack) const {
         text += text.empty() ? "" : " < ";
         text += name != names.end()          ? name->second
                 : at.mapping == note_mapping ? std::string(note_text(static_cast<Note>(at.address)))
-                                             : address_text(at.address);
+                                             : hex_number(at.address);
     }
     return text;
 }

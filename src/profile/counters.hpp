@@ -1,12 +1,12 @@
 // What a profile's counters tell of waits and locks, by their names. They are read by outside/counters.hpp.
 #pragma once
 
-#include <cinttypes>
 #include <cstdint>
-#include <cstdio>
 #include <map>
 #include <string>
 #include <string_view>
+
+#include "base/binary_text.hpp"
 
 namespace flameprobe {
 
@@ -48,11 +48,7 @@ inline void set_lock(Counters& counters, const std::string& lock, std::uint64_t 
 }
 
 /// A lock's address as text: its name until the program's symbols are read.
-inline std::string lock_address(std::uint64_t address) {
-    char text[24];
-    std::snprintf(text, sizeof text, "0x%" PRIx64, address);
-    return text;
-}
+inline std::string lock_address(std::uint64_t address) { return hex_number(address); }
 
 /// Frames that say who holds a lock have the lock in the place of a source file: "lock NAME".
 inline std::string lock_file(const std::string& name) { return std::string(lock_counter::prefix) + name; }

@@ -1,12 +1,11 @@
 // Names for code without a known name.
 #pragma once
 
-#include <cinttypes>
 #include <cstdint>
-#include <cstdio>
 #include <string>
 #include <string_view>
 
+#include "base/binary_text.hpp"
 #include "base/paths.hpp"
 
 namespace flameprobe {
@@ -26,9 +25,7 @@ inline std::string unknown_in_replaced(std::string_view path) {
 /// `[libfoo.so+0x1a2b40]`: the function that starts at this virtual address of the file, independent of where the file
 /// is loaded.
 inline std::string function_at(std::string_view path, std::uint64_t start) {
-    char offset[24];
-    std::snprintf(offset, sizeof offset, "+0x%" PRIx64 "]", start);
-    return std::string("[").append(base_name(path)).append(offset);
+    return std::string("[").append(base_name(path)).append("+" + hex_number(start) + "]");
 }
 
 /// Code that was made at run time and that nothing names: one frame, not one for each address.

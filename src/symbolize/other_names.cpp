@@ -4,11 +4,10 @@
 #include <sys/auxv.h>
 
 #include <algorithm>
-#include <cinttypes>
-#include <cstdio>
 #include <map>
 #include <optional>
 
+#include "base/binary_text.hpp"
 #include "profile/counters.hpp"
 #include "profile/stand_in.hpp"
 #include "symbolize/demangle.hpp"
@@ -17,12 +16,6 @@
 namespace flameprobe {
 
 namespace {
-
-std::string hex(std::uint64_t address) {
-    char text[20];
-    const int size = std::snprintf(text, sizeof text, "0x%" PRIx64, address);
-    return {text, static_cast<std::size_t>(size)};
-}
 
 std::string note_name(std::uint64_t note) {
     const std::string_view text = note_text(static_cast<Note>(note));
@@ -34,7 +27,7 @@ bool is_file_path(const std::string& path) { return !path.empty() && path[0] != 
 
 std::string unknown_at(const Mapping& mapping, std::uint64_t address) {
     if (is_file_path(mapping.path)) return unknown_in(mapping.path);
-    return mapping.kind == MappingKind::anonymous ? std::string(nameless_jit_code) : hex(address);
+    return mapping.kind == MappingKind::anonymous ? std::string(nameless_jit_code) : hex_number(address);
 }
 
 /// The vdso's pages cannot be unmapped or changed, and their headers are right. The section headers come last.
