@@ -22,17 +22,25 @@ constexpr std::string_view without_deleted(std::string_view path) {
 /// By its name, such as ld-linux-x86-64.so.2: `ld.so ./program` runs a program that is not the one executed.
 inline bool is_dynamic_linker(std::string_view path) {
     const std::string_view name = base_name(path);
+/// What stands between the separators of a list; an empty list has one part, which is empty.
+inline std::vector<std::string_view> parts_of_list(std::string_view list, char separator) {
+    std::vector<std::string_view> parts;
+    for (;;) {
+        const auto end = list.find(separator);
+        parts.push_back(list.substr(0, end));
+        if (end == list.npos) return parts;
+        list.remove_prefix(end + 1);
+    }
+}
+
     return name == "ld.so" || name.starts_with("ld-linux");
 }
 
 /// The directories of a list such as PATH, without the empty ones; those that are relative lie in `base`.
 inline std::vector<std::string> directories_of_list(std::string_view list, const std::string& base) {
     std::vector<std::string> directories;
-    while (!list.empty()) {
-        const std::string_view name = list.substr(0, list.find(':'));
-        list.remove_prefix(std::min(name.size() + 1, list.size()));
+    for (const std::string_view name : parts_of_list(list, ':'))
         if (!name.empty()) directories.push_back((name.front() == '/' ? "" : base + "/") + std::string(name));
-    }
     return directories;
 }
 

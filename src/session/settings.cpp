@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/clock.hpp"
 #include "base/number.hpp"
 #include "base/paths.hpp"
 #include "capture/event_source.hpp"
@@ -40,16 +41,6 @@ bool whole_number(Text text, std::uint64_t least, std::uint64_t most, T& out) {
     return true;
 }
 
-std::vector<Text> split(Text text, char separator) {
-    std::vector<Text> parts;
-    for (;;) {
-        const auto end = text.find(separator);
-        parts.push_back(text.substr(0, end));
-        if (end == text.npos) return parts;
-        text.remove_prefix(end + 1);
-    }
-}
-
 bool set_out(Text text, Options& options) {
     if (text.empty()) return false;
     for (std::size_t at = 0; (at = text.find('%', at)) != text.npos; at += 2) {
@@ -63,7 +54,7 @@ bool set_out(Text text, Options& options) {
 bool set_formats(Text text, Options& options) {
     std::vector<Format> formats;
     if (text != "none") {
-        for (const auto part : split(text, ',')) {
+        for (const auto part : parts_of_list(text, ',')) {
             const auto format = format_by_name(part);
             if (!format) return false;
             if (std::find(formats.begin(), formats.end(), *format) == formats.end()) formats.push_back(*format);
@@ -85,7 +76,7 @@ std::vector<std::string_view> companions_of(const std::string& name) {
 bool set_events(Text text, Options& options) {
     std::vector<std::string> shown, more;
     std::string own;
-    for (const auto part : split(text, ',')) {
+    for (const auto part : parts_of_list(text, ',')) {
         std::string name = short_event_name(std::string(part));
         const bool waiting = name == event_name::offcpu || name == event_name::wall;
         const bool clock = name == event_name::cpu;
@@ -130,10 +121,9 @@ bool set_stack(Text text, Options& options) {
 }
 
 bool set_offcpu_least(Text text, Options& options) {
-    constexpr std::uint64_t day = 86'400'000'000'000;
     // Without a unit: microseconds, in which folded text counts.
-    const auto ns =
-        quantity_in(text, {{"ns", 1}, {"us", 1'000}, {"ms", 1'000'000}, {"s", 1'000'000'000}, {"", 1'000}}, day);
+    const auto ns = quantity_in(
+        text, {{"ns", 1}, {"us", 1'000}, {"ms", ns_per_ms}, {"s", ns_per_second}, {"", 1'000}}, ns_per_day);
     if (!ns) return false;
     options.offcpu_least_ns = *ns;
     return true;
@@ -141,16 +131,16 @@ bool set_offcpu_least(Text text, Options& options) {
 
 bool set_dump_every(Text text, Options& options) {
     if (text == "off") return true;
-    constexpr std::uint64_t second = 1'000'000'000, minute = 60 * second, hour = 60 * minute;
-    const auto ns = quantity_in(text, {{"s", second}, {"m", minute}, {"h", hour}, {"", second}}, 86400 * hour);
+    const auto ns = quantity_in(
+        text, {{"s", ns_per_second}, {"m", ns_per_minute}, {"h", ns_per_hour}, {"", ns_per_second}}, 3600 * ns_per_day);
     if (!ns || *ns == 0) return false;
     options.dump_every_ns = *ns;
     return true;
 }
 
 bool set_least_cpu(Text text, Options& options) {
-    constexpr std::uint64_t day = 86'400'000'000'000;
-    const auto ns = quantity_in(text, {{"us", 1'000}, {"ms", 1'000'000}, {"s", 1'000'000'000}, {"", 1'000'000}}, day);
+    const auto ns =
+        quantity_in(text, {{"us", 1'000}, {"ms", ns_per_ms}, {"s", ns_per_second}, {"", ns_per_ms}}, ns_per_day);
     if (!ns) return false;
     options.least_cpu_ns = *ns;
     return true;

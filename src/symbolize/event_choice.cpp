@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/paths.hpp"
+
 namespace flameprobe {
 namespace {
 
@@ -12,22 +14,13 @@ bool is_hidden(std::string_view name) {
     return name == event_name::idle || name.starts_with(event_name::freed) || name.starts_with(event_name::kept);
 }
 
-std::vector<std::string> split(const std::string& list) {
-    std::vector<std::string> parts;
-    for (std::size_t at = 0; at < list.size();) {
-        const std::size_t end = std::min(list.find(',', at), list.size());
-        parts.push_back(list.substr(at, end - at));
-        at = end + 1;
-    }
-    return parts;
-}
-
 }  // namespace
 
 void EventChoice::set_run(const RunInfo& run) {
     own_ = short_event_name(run.event);
     own_is_time_ = run.period_ns != 0;
-    asked_ = split(run.shown);
+    const auto asked = parts_of_list(run.shown, ',');
+    asked_.assign(asked.begin(), asked.end());
     choose();
 }
 
