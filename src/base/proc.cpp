@@ -1,5 +1,6 @@
 #include "base/proc.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -9,6 +10,8 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
+#include <memory>
 #include <string_view>
 
 #include "base/descriptor.hpp"
@@ -40,7 +43,11 @@ bool proc_is_of_this_namespace() {
 }
 
 std::optional<std::string> read_small_file(const char* path) {
-    const Descriptor file(::open(path, O_RDONLY | O_CLOEXEC));
+    return read_all(Descriptor(::open(path, O_RDONLY | O_CLOEXEC)));
+}
+
+// The kernel gives `children` and many groups in pieces.
+std::optional<std::string> read_all(const Descriptor& file) {
     if (!file) return std::nullopt;
     std::string text;
     char buffer[4096];
@@ -88,6 +95,14 @@ int exit_status_of(std::uint32_t tid) {
     return stat ? std::atoi(std::string(stat_field(*stat, 52)).c_str()) >> 8 & 0xff : 0;
 }
 
+std::vector<pid_t> numbers_in(const std::string& directory) {
+    std::vector<pid_t> numbers;
+    const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(directory.c_str()), ::closedir);
+    while (const dirent* entry = open ? ::readdir(open.get()) : nullptr)
+        if (const auto number = number_in<pid_t>(entry->d_name)) numbers.push_back(*number);
+    return numbers;
+}
+
 bool is_running(pid_t pid) {
     const auto stat = read_small_file(("/proc/" + std::to_string(pid) + "/stat").c_str());
     const std::string_view state = stat ? stat_field(*stat, 3) : "";
@@ -118,27 +133,29 @@ std::uint64_t stat_number(std::string_view stat, int number) {
     return number_in<std::uint64_t>(stat_field(stat, number)).value_or(0);
 }
 
+std::vector<std::uint64_t> status_numbers(const std::string& status, const std::string& key, int base) {
+    std::vector<std::uint64_t> numbers;
+    const std::size_t line = status.find("\n" + key + ":");
+    if (line == std::string::npos) return numbers;
+    for (const char* text = status.c_str() + line + key.size() + 2;;) {
+        text += std::strspn(text, "\t ");
+        char* end = nullptr;
+        const std::uint64_t number = *text == '\n' ? 0 : std::strtoull(text, &end, base);
+        if (end == nullptr || end == text) return numbers;
+        numbers.push_back(number);
+        text = end;
+    }
+}
+
 std::optional<std::uint64_t> status_number(const std::string& status, const std::string& key, int base) {
-    const std::size_t at = status.find("\n" + key + ":");
-    if (at == std::string::npos) return std::nullopt;
-    return std::strtoull(status.c_str() + at + key.size() + 2, nullptr, base);
+    const auto numbers = status_numbers(status, key, base);
+    return numbers.empty() ? std::nullopt : std::optional(numbers.front());
 }
 
 std::optional<ProcessUsers> users_of(const std::string& process) {
-    const auto status = read_small_file((process + "/status").c_str());
-    constexpr std::string_view key = "\nUid:\t";
-    const auto line = status ? status->find(key) : std::string::npos;
-    if (line == std::string::npos) return std::nullopt;
-    std::string_view left = std::string_view(*status).substr(line + key.size());
-    ProcessUsers users;
-    for (uid_t* const user : {&users.real, &users.effective, &users.saved}) {
-        const std::string_view text = left.substr(0, left.find('\t'));
-        const auto number = number_in<uid_t>(text);
-        if (!number) return std::nullopt;
-        *user = *number;
-        left.remove_prefix(std::min(left.size(), text.size() + 1));
-    }
-    return users;
+    const auto users = status_numbers(read_small_file((process + "/status").c_str()).value_or(""), "Uid");
+    if (users.size() < 3) return std::nullopt;
+    return ProcessUsers{static_cast<uid_t>(users[0]), static_cast<uid_t>(users[1]), static_cast<uid_t>(users[2])};
 }
 
 std::optional<uid_t> effective_user_of(const std::string& process) {

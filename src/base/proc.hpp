@@ -10,12 +10,15 @@
 #include <string_view>
 #include <vector>
 
+#include "base/descriptor.hpp"
+
 namespace flameprobe {
 
 /// Whether the numbers in /proc are those of this pid namespace; false where it is not mounted.
 bool proc_is_of_this_namespace();
 /// A whole small file; nothing if it cannot be read.
 std::optional<std::string> read_small_file(const char* path);
+std::optional<std::string> read_all(const Descriptor& file);
 /// The tids of the host, sorted. Empty where /proc is not mounted, or is that of another pid namespace, whose numbers
 /// mean other threads.
 std::vector<std::uint32_t> list_threads();
@@ -29,6 +32,8 @@ bool runs_in_kernel(std::string_view stat);
 bool runs_in_kernel(std::uint32_t tid);
 /// The status that a thread has ended with which is still listed: the main one. 0 if it is not known.
 int exit_status_of(std::uint32_t tid);
+/// The names in a directory of /proc that are numbers: processes, or a process's threads.
+std::vector<pid_t> numbers_in(const std::string& directory);
 /// Whether a process runs. A zombie does not.
 bool is_running(pid_t pid);
 /// comm, without the newline; empty if the thread is gone, or /proc is that of another pid namespace.
@@ -38,8 +43,10 @@ std::string thread_comm(std::uint32_t tid);
 std::string_view stat_field(std::string_view stat, int number);
 /// The same as a number; 0 if it is none.
 std::uint64_t stat_number(std::string_view stat, int number);
-/// The number behind `key` in the text of a /proc/PID/status or /proc/PID/task/TID/status (proc(5)), in its unit there;
-/// nothing if it has no such line. Signal masks are to the `base` 16.
+/// The numbers behind `key` in the text of a /proc/PID/status or /proc/PID/task/TID/status (proc(5)), in their unit
+/// there; none if it has no such line. Signal masks are to the `base` 16.
+std::vector<std::uint64_t> status_numbers(const std::string& status, const std::string& key, int base = 10);
+/// The first of them.
 std::optional<std::uint64_t> status_number(const std::string& status, const std::string& key, int base = 10);
 /// A process's users (proc(5), Uid) by its directory in /proc; nothing if it has ended.
 struct ProcessUsers {

@@ -7,8 +7,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
+
+#include "base/proc.hpp"
 
 namespace flameprobe {
 
@@ -45,20 +46,7 @@ bool TaskList::read(std::vector<std::uint32_t>& tids) const {
 std::optional<std::string> TaskList::file(std::uint32_t tid, const char* name) const {
     if (!directory_) return std::nullopt;
     const std::string path = std::to_string(tid) + "/" + name;
-    const Descriptor file(::openat(directory_.get(), path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!file) return std::nullopt;
-    std::string text(4096, '\0');
-    for (std::size_t size = 0;;) {  // the kernel gives `children` and many groups in pieces
-        const ssize_t got = ::read(file.get(), text.data() + size, text.size() - size);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return std::nullopt;
-        size += static_cast<std::size_t>(got);
-        if (got == 0) {
-            text.resize(size);
-            return text;
-        }
-        if (size == text.size()) text.resize(2 * size);
-    }
+    return read_all(Descriptor(::openat(directory_.get(), path.c_str(), O_RDONLY | O_CLOEXEC)));
 }
 
 std::string TaskList::comm(std::uint32_t tid) const {

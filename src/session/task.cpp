@@ -23,7 +23,6 @@
 #include <array>
 #include <cstddef>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/host_process.hpp"
@@ -39,22 +38,6 @@ namespace flameprobe {
 namespace {
 
 constexpr std::size_t stack_bytes = 1 << 20, stack_between_bytes = 16 << 10;
-
-/// The numbers of one line of /proc/PID/status.
-std::vector<std::uint64_t> numbers_of(const std::string& status, std::string_view name, int base) {
-    std::vector<std::uint64_t> numbers;
-    const auto at = status.find("\n" + std::string(name) + ":\t");
-    if (at == std::string::npos) return numbers;
-    const char* text = status.c_str() + at + 1 + name.size() + 1;
-    for (;;) {
-        while (*text == '\t' || *text == ' ') ++text;
-        if (*text == '\n' || *text == '\0') return numbers;
-        char* end = nullptr;
-        numbers.push_back(::strtoull(text, &end, base));
-        if (end == text) return numbers;
-        text = end;
-    }
-}
 
 // A host that waits for children of any parent would find the task among its own (prctl(2): PR_SET_CHILD_SUBREAPER).
 // Nor is it left to init where that is a program of the run, as in containers: most do not wait for orphans.
@@ -244,24 +227,21 @@ void Task::follow_credentials() const {
     const auto host = read_small_file((host_proc_directory() + "/status").c_str());
     const auto own = read_small_file("/proc/self/status");
     if (!host || !own) return;
-    const auto differ = [&](std::string_view name) {
-        return numbers_of(*host, name, 16) != numbers_of(*own, name, 16);
+    const auto differ = [&](const char* name) {
+        return status_numbers(*host, name, 16) != status_numbers(*own, name, 16);
     };
     // Bare system calls: libc's would have the host's threads do the same.
     if (differ("Groups") || differ("Gid") || differ("Uid")) {
         std::vector<gid_t> groups;
-        for (const auto group : numbers_of(*host, "Groups", 10)) groups.push_back(static_cast<gid_t>(group));
+        for (const auto group : status_numbers(*host, "Groups")) groups.push_back(static_cast<gid_t>(group));
         ::syscall(SYS_setgroups, groups.size(), groups.data());
-        if (const auto ids = numbers_of(*host, "Gid", 10); ids.size() == 4)
+        if (const auto ids = status_numbers(*host, "Gid"); ids.size() == 4)
             ::syscall(SYS_setresgid, ids[0], ids[1], ids[2]);
-        if (const auto ids = numbers_of(*host, "Uid", 10); ids.size() == 4)
+        if (const auto ids = status_numbers(*host, "Uid"); ids.size() == 4)
             ::syscall(SYS_setresuid, ids[0], ids[1], ids[2]);
     }
     if (differ("CapPrm") || differ("CapEff") || differ("CapInh")) {
-        const auto set = [&](std::string_view name) {
-            const auto bits = numbers_of(*host, name, 16);
-            return bits.empty() ? std::uint64_t{0} : bits.front();
-        };
+        const auto set = [&](const char* name) { return status_number(*host, name, 16).value_or(0); };
         const std::uint64_t effective = set("CapEff"), permitted = set("CapPrm"), inheritable = set("CapInh");
         __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
         __user_cap_data_struct data[2];

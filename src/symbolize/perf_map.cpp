@@ -8,7 +8,6 @@
 #include <span>
 
 #include "base/host_process.hpp"
-#include "base/number.hpp"
 #include "base/proc.hpp"
 
 namespace flameprobe {
@@ -52,10 +51,8 @@ std::string path_of(std::uint32_t pid) { return "/tmp/perf-" + std::to_string(pi
 /// The process id in the process's own namespace: the last of NSpid (proc(5), /proc/PID/status).
 std::uint32_t number_inside(std::uint32_t pid) {
     const auto status = read_small_file((host_proc_directory() + "/status").c_str());
-    const auto line = status ? status->find("\nNSpid:") : std::string::npos;
-    if (line == std::string::npos) return pid;
-    const std::string numbers = status->substr(line + 1, status->find('\n', line + 1) - line - 1);
-    return number_in<std::uint32_t>(numbers.substr(numbers.rfind('\t') + 1)).value_or(pid);
+    const auto numbers = status_numbers(status.value_or(""), "NSpid");
+    return numbers.empty() ? pid : static_cast<std::uint32_t>(numbers.back());
 }
 
 /// Reads a hex number and the blanks behind it; false if there is none.

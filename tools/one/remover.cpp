@@ -1,6 +1,5 @@
 #include "remover.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
@@ -12,7 +11,6 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
-#include <memory>
 #include <system_error>
 #include <vector>
 
@@ -63,14 +61,12 @@ bool uses(const std::string& process, const std::string& directory, bool in_sess
 
 std::vector<pid_t> users_of(const std::string& directory, const Born& command) {
     std::vector<pid_t> users;
-    const std::unique_ptr<DIR, int (*)(DIR*)> all(::opendir("/proc"), ::closedir);
-    while (const dirent* entry = all ? ::readdir(all.get()) : nullptr) {
-        const auto pid = number_in<pid_t>(entry->d_name);
-        const std::string process = std::string("/proc/") + entry->d_name;
-        if (!pid || *pid == ::getpid()) continue;
+    for (const pid_t pid : numbers_in("/proc")) {
+        const std::string process = "/proc/" + std::to_string(pid);
+        if (pid == ::getpid()) continue;
         const Born found = born(process);
         if (!found.ended && found.ticks >= command.ticks && uses(process, directory, found.session == command.session))
-            users.push_back(*pid);
+            users.push_back(pid);
     }
     return users;
 }

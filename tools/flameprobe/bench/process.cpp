@@ -1,6 +1,5 @@
 #include "process.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -15,7 +14,6 @@
 #include <cstring>
 #include <initializer_list>
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -120,16 +118,6 @@ bool read_stat(pid_t pid, Stat& stat) {
     return true;
 }
 
-std::vector<pid_t> numbers_in(const std::string& directory) {
-    std::vector<pid_t> numbers;
-    const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(directory.c_str()), closedir);
-    if (!open) return numbers;
-    while (const dirent* entry = readdir(open.get())) {
-        if (const int number = std::atoi(entry->d_name); number > 0) numbers.push_back(number);
-    }
-    return numbers;
-}
-
 std::uint64_t own_threads_ns(pid_t pid) {
     const std::string tasks = "/proc/" + std::to_string(pid) + "/task";
     std::uint64_t sum = 0;
@@ -140,9 +128,6 @@ std::uint64_t own_threads_ns(pid_t pid) {
     }
     return sum;
 }
-
-/// The CPU clock of another process, as the kernel encodes it: CPUCLOCK_SCHED of a whole process.
-clockid_t process_cpu_clock(pid_t pid) { return static_cast<clockid_t>((~static_cast<clockid_t>(pid) << 3) | 2); }
 
 }  // namespace
 
@@ -161,7 +146,8 @@ std::uint64_t tree_cpu_ns(pid_t root) {
     static const std::uint64_t tick_ns = 1'000'000'000 / static_cast<std::uint64_t>(sysconf(_SC_CLK_TCK));
     std::uint64_t sum = 0;
     for (const pid_t pid : tree) {
-        const std::uint64_t used = read_clock(process_cpu_clock(pid)), ours = own_threads_ns(pid);
+        const std::uint64_t used = read_clock(process_cpu_clock(static_cast<std::uint32_t>(pid))),
+                            ours = own_threads_ns(pid);
         sum += used > ours ? used - ours : 0;
         if (const auto found = all.find(pid); found != all.end()) sum += found->second.children_ticks * tick_ns;
     }

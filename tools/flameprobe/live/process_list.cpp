@@ -1,19 +1,16 @@
 #include "process_list.hpp"
 
-#include <dirent.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <map>
-#include <memory>
 #include <thread>
 #include <vector>
 
 #include "../attach/refusal.hpp"
 #include "base/clock.hpp"
-#include "base/number.hpp"
 #include "base/proc.hpp"
 
 namespace flameprobe {
@@ -27,11 +24,8 @@ struct Process {
 
 std::map<pid_t, std::uint64_t> clocks_of_all() {
     std::map<pid_t, std::uint64_t> clocks;
-    const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir("/proc"), ::closedir);
-    while (const dirent* entry = directory ? ::readdir(directory.get()) : nullptr) {
-        const auto pid = number_in<pid_t>(entry->d_name);
-        if (pid && *pid != ::getpid()) clocks[*pid] = read_clock(process_cpu_clock(static_cast<std::uint32_t>(*pid)));
-    }
+    for (const pid_t pid : numbers_in("/proc"))
+        if (pid != ::getpid()) clocks[pid] = read_clock(process_cpu_clock(static_cast<std::uint32_t>(pid)));
     return clocks;
 }
 

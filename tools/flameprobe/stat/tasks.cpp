@@ -1,9 +1,6 @@
 #include "tasks.hpp"
 
-#include <dirent.h>
-
 #include <cstdlib>
-#include <memory>
 #include <sstream>
 #include <vector>
 
@@ -14,16 +11,6 @@ namespace flameprobe::counting {
 namespace {
 
 std::string proc_path(pid_t pid) { return "/proc/" + std::to_string(pid); }
-
-std::vector<pid_t> threads_of(pid_t pid) {
-    std::vector<pid_t> tids;
-    const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir((proc_path(pid) + "/task").c_str()), closedir);
-    if (!directory) return tids;
-    while (const dirent* entry = readdir(directory.get())) {
-        if (const int tid = std::atoi(entry->d_name); tid > 0) tids.push_back(tid);
-    }
-    return tids;
-}
 
 /// How often a thread changed its CPU; nullopt where the kernel was built without CONFIG_SCHED_DEBUG.
 std::optional<std::uint64_t> read_migrations(const std::string& task) {
@@ -43,7 +30,7 @@ void Tasks::look() {
 }
 
 void Tasks::look_at(pid_t pid) {
-    const std::vector<pid_t> tids = threads_of(pid);
+    const std::vector<pid_t> tids = numbers_in(proc_path(pid) + "/task");
     if (tids.empty()) {
         known_.erase(pid);
         return;
