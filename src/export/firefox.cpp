@@ -70,8 +70,7 @@ public:
         files_.write_sources(json_);
         empty_table("nativeSymbols", {"libIndex", "address", "name", "functionSize"});
         empty_table("sourceLocationTable", {"source", "line", "column"});
-        json_.key("stringArray");
-        strings_.write(json_);
+        json_.key("stringArray").array(strings_.texts(), [this](const std::string* text) { json_.text(*text); });
         json_.end_object();
         json_.key("threads").array(threads_, [this](const ThreadSamples& samples) { thread(samples); });
         json_.end_object();
@@ -101,7 +100,7 @@ private:
     void empty_table(const char* name, std::initializer_list<const char*> columns);
 
     const NamedProfile& profile_;
-    FirefoxStrings strings_;
+    NumberedStrings strings_;
     FirefoxFiles files_;
     FirefoxFuncs funcs_;
     std::vector<ThreadSamples> threads_;
@@ -156,7 +155,7 @@ void FirefoxWriter::run_facts() {
     entry("Engine", run.engine);
     entry("Unwinder", run.unwinder);
     entry("Samples lost", std::to_string(lost_samples(profile_.run, profile_.summary)));
-    entry("Samples truncated", std::to_string(truncated_hits_of(profile_.summary)));
+    entry("Samples truncated", std::to_string(profile_.summary.truncated_hits));
     json_.end_array().end_object().end_array();
 }
 
@@ -201,12 +200,7 @@ void FirefoxWriter::frame_table() {
                             [this](const NamedFrame& frame) { json_.number(funcs_.of_function[frame.function]); });
     json_.key("nativeSymbol").repeat(frames.size(), nulls);
     json_.key("innerWindowID").repeat(frames.size(), [this] { json_.number(0); });
-    json_.key("line").array(frames, [this](const NamedFrame& frame) {
-        if (frame.line == 0)
-            json_.null();
-        else
-            json_.number(frame.line);
-    });
+    json_.key("line").array(frames, [this](const NamedFrame& frame) { json_.number_unless_0(frame.line); });
     json_.key("column").repeat(frames.size(), nulls).key("originalLocation").repeat(frames.size(), nulls);
     json_.end_object();
 }
@@ -224,12 +218,10 @@ void FirefoxWriter::func_table() {
         const auto library = files_.library(function);
         json_.signed_number(library ? static_cast<std::int64_t>(*library) : -1);
     });
-    json_.key("source").array(functions, [this](const Function& function) {
-        const auto source = files_.source(function);
-        source ? json_.number(*source) : json_.null();
-    });
+    json_.key("source").array(functions,
+                              [this](const Function& function) { json_.number_if(files_.source(function)); });
     json_.key("lineNumber").array(functions, [this](const Function& function) {
-        function.line == 0 ? json_.null() : json_.number(function.line);
+        json_.number_unless_0(function.line);
     });
     json_.key("columnNumber").repeat(functions.size(), nulls).key("originalLocation").repeat(functions.size(), nulls);
     json_.end_object();

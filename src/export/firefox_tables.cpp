@@ -5,22 +5,13 @@
 #include <string_view>
 #include <tuple>
 
+#include "base/binary_text.hpp"
 #include "base/paths.hpp"
 #include "export/text.hpp"
 
 namespace flameprobe {
 
 namespace {
-
-std::string hex(std::string_view bytes, std::string_view digits) {
-    std::string text;
-    for (const char c : bytes) {
-        const auto byte = static_cast<unsigned char>(c);
-        text += digits[byte >> 4];
-        text += digits[byte & 15];
-    }
-    return text;
-}
 
 /// Breakpad's form of a build id: its first 16 bytes as a GUID, whose first three fields are little-endian, and an age
 /// of 0.
@@ -30,20 +21,10 @@ std::string breakpad_id(std::string build_id) {
     std::reverse(build_id.begin(), build_id.begin() + 4);
     std::reverse(build_id.begin() + 4, build_id.begin() + 6);
     std::reverse(build_id.begin() + 6, build_id.begin() + 8);
-    return hex(build_id, "0123456789ABCDEF") + '0';
+    return hex_text(build_id, "0123456789ABCDEF") + '0';
 }
 
 }  // namespace
-
-std::uint32_t FirefoxStrings::id(const std::string& text) {
-    const auto [entry, is_new] = ids_.try_emplace(text, static_cast<std::uint32_t>(texts_.size()));
-    if (is_new) texts_.push_back(&entry->first);
-    return entry->second;
-}
-
-void FirefoxStrings::write(JsonStream& json) const {
-    json.array(texts_, [&](const std::string* text) { json.text(*text); });
-}
 
 FirefoxFuncs::FirefoxFuncs(const NamedProfile& profile) {
     std::map<std::tuple<StringId, StringId, StringId, FrameKind>, std::uint32_t> ids;
@@ -56,7 +37,7 @@ FirefoxFuncs::FirefoxFuncs(const NamedProfile& profile) {
     }
 }
 
-FirefoxFiles::FirefoxFiles(const NamedProfile& profile, FirefoxStrings& strings)
+FirefoxFiles::FirefoxFiles(const NamedProfile& profile, NumberedStrings& strings)
     : architecture_(architecture(profile.run)) {
     std::unordered_map<std::string_view, std::string_view> build_ids;
     for (const Mapping& mapping : profile.mappings)
@@ -92,10 +73,7 @@ void FirefoxFiles::write_libs(JsonStream& json) const {
         json.begin_object().key("arch").text(architecture_).key("name").text(name).key("path").text(library.path);
         json.key("debugName").text(name).key("debugPath").text(library.path);
         json.key("breakpadId").text(breakpad_id(library.build_id)).key("codeId");
-        if (library.build_id.empty())
-            json.null();
-        else
-            json.text(hex(library.build_id, "0123456789abcdef"));
+        library.build_id.empty() ? json.null() : json.text(hex_text(library.build_id));
         json.end_object();
     });
 }
@@ -116,7 +94,7 @@ void FirefoxFiles::write_sources(JsonStream& json) const {
     const auto ones = [&] { json.number(1); };
     json.begin_object().key("length").number(sources_.size());
     json.key("id").repeat(sources_.size(), nulls);
-    json.key("filename").array(sources_, [&](std::uint32_t name) { json.number(name); });
+    json.key("filename").array(sources_, [&](std::uint64_t name) { json.number(name); });
     json.key("startLine").repeat(sources_.size(), ones).key("startColumn").repeat(sources_.size(), ones);
     json.key("sourceMapURL").repeat(sources_.size(), nulls).key("content").repeat(sources_.size(), nulls);
     json.end_object();

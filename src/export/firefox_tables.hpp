@@ -1,4 +1,4 @@
-// The tables that all threads of a Firefox profile share: strings, libraries, source files.
+// The tables that all threads of a Firefox profile share, beside the strings: functions, libraries, source files.
 #pragma once
 
 #include <cstdint>
@@ -8,19 +8,10 @@
 #include <vector>
 
 #include "export/json_stream.hpp"
+#include "export/protobuf.hpp"
 #include "symbolize/named_profile.hpp"
 
 namespace flameprobe {
-
-class FirefoxStrings {
-public:
-    std::uint32_t id(const std::string& text);
-    void write(JsonStream& json) const;
-
-private:
-    std::unordered_map<std::string, std::uint32_t> ids_;
-    std::vector<const std::string*> texts_;
-};
 
 /// One func for each function, inlined or not, so that a recursion through both kinds of frames counts once.
 struct FirefoxFuncs {
@@ -33,7 +24,7 @@ struct FirefoxFuncs {
 /// Libraries, source files, and a resource for each library, which has the library's number.
 class FirefoxFiles {
 public:
-    FirefoxFiles(const NamedProfile& profile, FirefoxStrings& strings);
+    FirefoxFiles(const NamedProfile& profile, NumberedStrings& strings);
     /// Nothing for a function that is in no file.
     std::optional<std::uint32_t> library(const Function& function) const;
     std::optional<std::uint32_t> source(const Function& function) const;
@@ -46,14 +37,14 @@ private:
     struct Library {
         std::string path;
         std::string build_id;  // raw bytes
-        std::uint32_t name = 0;
+        std::uint64_t name = 0;
     };
 
     std::string architecture_;
     std::unordered_map<StringId, std::uint32_t> library_ids_;
     std::vector<Library> libraries_;
     std::unordered_map<StringId, std::uint32_t> source_ids_;
-    std::vector<std::uint32_t> sources_;  // file names
+    std::vector<std::uint64_t> sources_;  // file names
 };
 
 }  // namespace flameprobe

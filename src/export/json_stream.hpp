@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -35,6 +36,10 @@ public:
     JsonStream& real(double value);
     JsonStream& boolean(bool value) { return raw(value ? "true" : "false"); }
     JsonStream& null() { return raw("null"); }
+    /// null where it is not known; where it is 0.
+    JsonStream& number_if(std::optional<std::uint64_t> value) { return value ? number(*value) : null(); }
+    JsonStream& real_if(std::optional<double> value) { return value ? real(*value) : null(); }
+    JsonStream& number_unless_0(std::uint64_t value) { return value != 0 ? number(value) : null(); }
 
     /// An array with what `write(element)` makes of each element.
     template <class Range, class Write>

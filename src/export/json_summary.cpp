@@ -1,6 +1,7 @@
 // What was measured and how, for scripts. docs/formats.md describes every member; new ones may be added, none renamed
 // without a new "format" number. "samples" is how often one was taken; what they stand for is in nanoseconds.
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -108,11 +109,11 @@ void SummaryWriter::sampling() {
     text("event", run.event);
     text("event_kind", run.event_kind);
     number("frequency_asked_hz", run.frequency_asked);
-    json_.key("frequency_set_hz");
-    run.period_ns <= 1 ? json_.null() : json_.real(1e9 / static_cast<double>(run.period_ns));
-    json_.key("frequency_reached_hz");  // for each second of the process's CPU time
-    const bool is_known = run.period_ns > 1 && profile_.summary.process_cpu_ns != 0;
-    is_known ? json_.real(1e9 * ratio(hits_of(profile_.summary), profile_.summary.process_cpu_ns)) : json_.null();
+    std::optional<double> set, reached;  // the latter for each second of the process's CPU time
+    if (run.period_ns > 1) set = 1e9 / static_cast<double>(run.period_ns);
+    if (set && profile_.summary.process_cpu_ns != 0)
+        reached = 1e9 * ratio(profile_.summary.hits, profile_.summary.process_cpu_ns);
+    json_.key("frequency_set_hz").real_if(set).key("frequency_reached_hz").real_if(reached);
     number("period_ns", run.period_ns);
     text("engine", run.engine);
     text("engine_reason", run.engine_reason);
@@ -125,9 +126,9 @@ void SummaryWriter::sampling() {
 void SummaryWriter::samples() {
     const Summary& summary = profile_.summary;
     json_.key("samples").begin_object();
-    number("taken", hits_of(summary));
+    number("taken", summary.hits);
     number("rooted", rooted_hits_of(summary));
-    number("truncated", truncated_hits_of(summary));
+    number("truncated", summary.truncated_hits);
     number("lost", lost_samples(profile_.run, summary));
     weight("rooted", profile_, summary.rooted);
     share("rooted_share", summary.rooted, summary.samples);
@@ -190,8 +191,7 @@ void SummaryWriter::blocked() {
         json_.begin_object();
         text("call", call.call);
         number("ns", call.ns);
-        json_.key("waits");
-        call.waits == 0 ? json_.null() : json_.number(call.waits);
+        json_.key("waits").number_unless_0(call.waits);
         json_.key("kernel_ns").begin_object();
         for (const auto& [channel, ns] : call.channels) number(channel.c_str(), ns);
         json_.end_object();
@@ -204,15 +204,10 @@ void SummaryWriter::locks() {
     const auto rows = lock_table(profile_);
     if (rows.empty()) return;
     json_.key("locks").array(rows, [&](const LockRow& row) {
-        const auto known = [&](const char* key, std::optional<std::uint64_t> value) {
-            json_.key(key);
-            value ? json_.number(*value) : json_.null();
-        };
         json_.begin_object();
         text("lock", one_line(row.lock));
         number("waited_ns", row.waited_ns);
-        known("waits", row.waits);
-        known("longest_ns", row.longest_ns);
+        json_.key("waits").number_if(row.waits).key("longest_ns").number_if(row.longest_ns);
         json_.key("holders").array(row.holders, [&](const HolderStack& holder) {
             json_.begin_object();
             text("thread", one_line(holder.holder));
@@ -230,9 +225,7 @@ void SummaryWriter::work() {
         json_.begin_object();
         text("name", one_line(name));
         number("count", amount);
-        const auto cost = sampled_ns_per_unit(profile_, amount);
-        json_.key("sampled_ns_per_unit");
-        cost ? json_.real(*cost) : json_.null();
+        json_.key("sampled_ns_per_unit").real_if(sampled_ns_per_unit(profile_, amount));
         json_.end_object();
     }
     json_.end_array();

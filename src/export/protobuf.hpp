@@ -54,8 +54,8 @@ private:
     std::string bytes_;
 };
 
-/// The string table of pprof and OTLP. Each distinct text has a number, in the order of first appearance. 0 is "", so
-/// that 0 can mean none.
+/// The string table of pprof, OTLP and the Firefox Profiler. Each distinct text has a number, in the order of first
+/// appearance. 0 is "", so that 0 can mean none.
 class NumberedStrings {
 public:
     std::uint64_t id(const std::string& text) {
