@@ -274,7 +274,7 @@ Result<void> Recording::close() {
 std::string copy_advice(const Summary& summary, const RunInfo& run) {
     constexpr std::uint64_t few = 20, part = 20;  // a twentieth
     constexpr std::uint32_t largest = 1 << 20;
-    const std::uint64_t cut = summary.continuation_rejected, all = hits_of(summary);
+    const std::uint64_t cut = summary.continuation_rejected, all = summary.hits;
     if (cut < few || cut * part < all || run.stack_bytes >= largest) return {};
     const bool by_rings = run.engine == "ring";
     const bool rings_can_more = run.stack_bytes < most_ring_stack_bytes;

@@ -150,7 +150,7 @@ Encoding OtlpWriter<Encoding>::profile() {
     if (!profile_.has_run) return message;
     message.integers({11, "attributeIndices"},
                      {attribute("flameprobe.samples.lost", Number{lost_samples(profile_.run, profile_.summary)}),
-                      attribute("flameprobe.samples.truncated", Number{truncated_hits_of(profile_.summary)}),
+                      attribute("flameprobe.samples.truncated", Number{profile_.summary.truncated_hits}),
                       attribute("flameprobe.event", Text{one_line(profile_.run.event)})});
     return message;
 }

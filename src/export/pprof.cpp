@@ -112,7 +112,7 @@ void PprofWriter::comments(ProtoMessage& message) {
     comment("host: " + run.host + ", pid " + std::to_string(run.pid));
     comment("event: " + run.event + " (" + run.event_kind + "), engine " + run.engine + ", unwinder " + run.unwinder);
     comment("samples lost: " + std::to_string(lost_samples(profile_.run, profile_.summary)) +
-            ", truncated: " + std::to_string(truncated_hits_of(profile_.summary)));
+            ", truncated: " + std::to_string(profile_.summary.truncated_hits));
     if (options_.labels.empty())
         for (const RunFact& label : run.labels) comment("label: " + label.name + "=" + label.value);
     for (const auto& [key, value] : options_.labels) comment("label: " + key + "=" + value);

@@ -55,14 +55,13 @@ private:
         const auto rate = [](double value) { return short_decimal(value, 2) + " Hz"; };
         add("frequency set", run.period_ns <= 1 ? "" : rate(1e9 / static_cast<double>(run.period_ns)));
         const double cpu = static_cast<double>(summary.process_cpu_ns) / 1e9;
-        add("frequency reached",
-            cpu > 0 && run.period_ns != 1 ? rate(static_cast<double>(hits_of(summary)) / cpu) : "");
+        add("frequency reached", cpu > 0 && run.period_ns != 1 ? rate(static_cast<double>(summary.hits) / cpu) : "");
     }
     void samples() {
         const Summary& summary = profile_.summary;
-        count("samples", hits_of(summary));
+        count("samples", summary.hits);
         count("rooted", rooted_hits_of(summary));
-        count("truncated", truncated_hits_of(summary));
+        count("truncated", summary.truncated_hits);
         count("lost", lost_samples(profile_.run, summary));
         count("throttled", summary.throttled);
         for (const auto& [name, amount] : profile_.work) count(("counted " + name).c_str(), amount);

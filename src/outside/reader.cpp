@@ -20,7 +20,7 @@ Result<void> read_magic(ByteSource& source) {
     if (auto got = source.read(format::magic.size(), head); !got) return got.error();
     const bool whole = head.size() == format::magic.size() && head.starts_with(any_version);
     const unsigned version = whole ? static_cast<unsigned char>(head.back()) : 0;
-    if (version >= format::oldest_version && version <= format::version) return {};
+    if (version == format::version) return {};
     if (head.empty())
         return Error{source.name() + ": is empty; the program may have ended before anything was written"};
     if (whole) {

@@ -112,8 +112,8 @@ RecordReader::Complaint RecordReader::sample(ByteReader& in, std::uint64_t threa
     if (thread >= threads_) return "a sample of a thread that is not defined";
     if (stack > stacks_) return "a sample with a stack that is not defined";
     last_time_ns_ = time;
-    sink_.sample({time, static_cast<ThreadId>(thread), static_cast<StackId>(stack),
-                  multiply_saturated(weight, unit_ns_), std::exchange(next_hits_, 1)});
+    sink_.sample(
+        {time, static_cast<ThreadId>(thread), static_cast<StackId>(stack), weight, std::exchange(next_hits_, 1)});
     return nullptr;
 }
 
@@ -145,19 +145,21 @@ RecordReader::Complaint RecordReader::extended(ByteReader& in, std::uint64_t kin
     return complaint == nullptr && !fields.ok() ? cut_short : complaint;
 }
 
+template <class Record>
+RecordReader::Complaint RecordReader::pass(ByteReader& in, void (ProfileSink::*call)(const Record&)) {
+    Record record;
+    FieldReader field(in);
+    list_fields(field, record);
+    if (!field.ok()) return cut_short;
+    (sink_.*call)(record);
+    return nullptr;
+}
+
 RecordReader::Complaint RecordReader::extended_fields(ByteReader& in, ExtendedKind kind) {
     FieldReader field(in);
     switch (kind) {
-        case ExtendedKind::run: {
-            RunInfo run;
-            run.weights_in_ns = false;
-            list_fields(field, run);
-            if (!field.ok()) return cut_short;
-            unit_ns_ = run.weights_in_ns || run.period_ns == 0 ? 1 : run.period_ns;
-            run.weights_in_ns = true;
-            sink_.run(run);
-            return nullptr;
-        }
+        case ExtendedKind::run:
+            return pass(in, &ProfileSink::run);
         case ExtendedKind::string: {
             std::string text;
             field(text);
@@ -176,26 +178,15 @@ RecordReader::Complaint RecordReader::extended_fields(ByteReader& in, ExtendedKi
             for (const ThreadAccount& account : summary.threads) {
                 if (account.thread >= threads_) return "a summary of a thread that is not defined";
             }
-            scale(summary);
             sink_.summary(summary);
             return nullptr;
         }
         case ExtendedKind::symbols:
             return symbols(in);
-        case ExtendedKind::death: {
-            Death death;
-            list_fields(field, death);
-            if (!field.ok()) return cut_short;
-            sink_.death(death);
-            return nullptr;
-        }
-        case ExtendedKind::count: {
-            WorkCount count;
-            list_fields(field, count);
-            if (!field.ok()) return cut_short;
-            sink_.count(count);
-            return nullptr;
-        }
+        case ExtendedKind::death:
+            return pass(in, &ProfileSink::death);
+        case ExtendedKind::count:
+            return pass(in, &ProfileSink::count);
         case ExtendedKind::hits:
             field(next_hits_);
             return nullptr;
@@ -205,17 +196,6 @@ RecordReader::Complaint RecordReader::extended_fields(ByteReader& in, ExtendedKi
             return event_sample(in);
     }
     return nullptr;  // of a later version: skipped
-}
-
-// Of earlier versions, whose hits may not be told.
-void RecordReader::scale(Summary& summary) const {
-    if (unit_ns_ == 1) return;
-    const std::uint64_t hits = hits_of(summary), truncated = truncated_hits_of(summary);
-    summary.hits = hits;
-    summary.truncated_hits = truncated;
-    for (const auto field : {&Summary::samples, &Summary::lost, &Summary::truncated, &Summary::rooted})
-        summary.*field = multiply_saturated(summary.*field, unit_ns_);
-    for (ThreadAccount& account : summary.threads) account.samples = multiply_saturated(account.samples, unit_ns_);
 }
 
 RecordReader::Complaint RecordReader::mapping(ByteReader& in) {

@@ -35,7 +35,8 @@ private:
     Complaint location(ByteReader& in, std::uint64_t mapping);
     Complaint extended(ByteReader& in, std::uint64_t kind);
     Complaint extended_fields(ByteReader& in, format::ExtendedKind kind);
-    void scale(Summary& summary) const;
+    template <class Record>
+    Complaint pass(ByteReader& in, void (ProfileSink::*call)(const Record&));
     Complaint mapping(ByteReader& in);
     Complaint thread(ByteReader& in);
     Complaint symbols(ByteReader& in);
@@ -52,7 +53,6 @@ private:
     std::uint64_t last_time_ns_ = 0;
     std::uint64_t last_event_time_ns_ = 0;
     std::uint64_t next_hits_ = 1;  // of the sample that follows
-    std::uint64_t unit_ns_ = 1;    // of the weights of the run's own event: earlier versions wrote periods
 };
 
 }  // namespace flameprobe

@@ -9,8 +9,7 @@
 
 namespace flameprobe::format {
 
-/// Format 1 has the same records; its weights of a clock are periods.
-inline constexpr std::uint8_t version = 2, oldest_version = 1;
+inline constexpr std::uint8_t version = 2;
 /// Six letters, 0x1a (ends `type` and `cat` on some systems, and shows a text-mode transfer), the version.
 inline constexpr std::string_view magic{"FPROBE\x1a\x02", 8};
 

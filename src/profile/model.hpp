@@ -186,8 +186,7 @@ struct RunInfo {
     std::vector<RunFact> labels;    // what the profile is filed under: FLAMEPROBE_LABELS; names are unique
     std::string place;  // machine and root directory in which its paths hold (base/proc.hpp); empty: not known
     std::uint64_t start_monotonic_ns = 0;  // the start by CLOCK_MONOTONIC, which dumps of code have; 0: not known
-    std::string mark;           // what the processes of one run have in common (Family::mark); empty: not known
-    bool weights_in_ns = true;  // of a clock, in the file; earlier versions' are in periods, until they are read
+    std::string mark;  // what the processes of one run have in common (Family::mark); empty: not known
 };
 
 /// What else was sampled in the run, beside its own event.
@@ -254,17 +253,14 @@ struct Summary {
     std::uint64_t truncated_hits = 0;
 };
 
-/// Profiles of earlier versions have no hits: their samples stand for one period each, or count as if they did.
-inline std::uint64_t hits_of(const Summary& summary) { return summary.hits != 0 ? summary.hits : summary.samples; }
-inline std::uint64_t truncated_hits_of(const Summary& summary) {
-    return summary.truncated_hits != 0 ? summary.truncated_hits : std::min(summary.truncated, hits_of(summary));
+inline std::uint64_t rooted_hits_of(const Summary& summary) {
+    return summary.hits - std::min(summary.hits, summary.truncated_hits);
 }
-inline std::uint64_t rooted_hits_of(const Summary& summary) { return hits_of(summary) - truncated_hits_of(summary); }
 
 /// How many samples were lost: of a clock, as many as the lost time has periods, or mean samples of merged runs.
 inline std::uint64_t lost_samples(const RunInfo& run, const Summary& summary) {
-    const bool merged = run.period_ns == 1 && hits_of(summary) != 0;
-    const std::uint64_t each = std::max<std::uint64_t>(merged ? summary.samples / hits_of(summary) : run.period_ns, 1);
+    const bool merged = run.period_ns == 1 && summary.hits != 0;
+    const std::uint64_t each = std::max<std::uint64_t>(merged ? summary.samples / summary.hits : run.period_ns, 1);
     return summary.lost / each + (summary.lost % each >= each - each / 2 ? 1 : 0);
 }
 

@@ -53,13 +53,14 @@ void list_fields(Codec& field, Record& fact) {
 
 template <class Codec, FieldsOf<RunInfo> Record>
 void list_fields(Codec& field, Record& run) {
+    std::uint8_t in_nanoseconds = 1;  // the weights of a clock, in every profile
     field(run.version), field(run.command), field(run.executable), field(run.host);
     field(run.pid), field(run.parent_pid), field(run.start_unix_ns);
     field(run.engine), field(run.engine_reason), field(run.unwinder);
     field(run.event), field(run.event_kind), field(run.kernel);
     field(run.frequency_asked), field(run.period_ns), field(run.stack_bytes);
     field(run.facts), field(run.shown), field(run.labels), field(run.place);
-    field(run.start_monotonic_ns), field(run.weights_in_ns), field(run.mark);
+    field(run.start_monotonic_ns), field(in_nanoseconds), field(run.mark);
 }
 
 template <class Codec, FieldsOf<EventInfo> Record>

@@ -42,7 +42,7 @@ std::string sampling_text(const RunInfo& run, const Summary& summary) {
     if (counts_waiting(run)) return text;
     if (run.period_ns > 1) text += ", " + short_decimal(1e9 / as_double(run.period_ns), 1) + " Hz set";
     if (run.period_ns > 1 && summary.process_cpu_ns > 0) {
-        const double reached = as_double(hits_of(summary)) / (as_double(summary.process_cpu_ns) / 1e9);
+        const double reached = as_double(summary.hits) / (as_double(summary.process_cpu_ns) / 1e9);
         text += ", " + short_decimal(reached, 1) + " Hz reached per second of CPU time";
     }
     return text;
@@ -67,11 +67,11 @@ std::string waiting_text(const Summary& summary) {
 }
 
 std::string sampled_text(const Summary& summary, const RunInfo& run) {
-    std::string text = count_text(hits_of(summary));
-    if (counts_events(run) && hits_of(summary) != summary.samples)
+    std::string text = count_text(summary.hits);
+    if (counts_events(run) && summary.hits != summary.samples)
         text += " of " + count_text(summary.samples) + " " + run.event;
     text += "; rooted " + of_samples(rooted_hits_of(summary), summary.rooted, summary) + ", truncated " +
-            of_samples(truncated_hits_of(summary), summary.truncated, summary) + ", lost " +
+            of_samples(summary.truncated_hits, summary.truncated, summary) + ", lost " +
             (counts_bytes(run) ? bytes_text(summary.lost) : count_text(lost_samples(run, summary)));
     if (summary.throttled > 0) text += ", throttled " + count_text(summary.throttled) + " times";
     return text;

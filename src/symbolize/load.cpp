@@ -248,7 +248,7 @@ Result<NamedProfile> load(ByteSource& source, const SampleFilter& filter, const 
 
 std::uint64_t debug_bytes_worth(const Summary& summary) {
     constexpr std::uint64_t few_samples = 100, always = std::uint64_t{4} << 20, ns_a_byte = 7;
-    if (hits_of(summary) >= few_samples) return ~std::uint64_t{0};
+    if (summary.hits >= few_samples) return ~std::uint64_t{0};
     return std::max(always, summary.process_cpu_ns / (2 * ns_a_byte));
 }
 

@@ -50,7 +50,7 @@ std::string thread_lines(const NamedProfile& profile) {
 
 std::string weight_line(const NamedProfile& profile) {
     const std::uint64_t weight = total_weight(profile), hits = total_hits(profile);
-    const bool whole = !profile.has_run || hits == hits_of(profile.summary);
+    const bool whole = !profile.has_run || hits == profile.summary.hits;
     std::string text = unit_text(profile, weight);
     if (text.empty() || !counts_waiting(profile.run)) text += (text.empty() ? "" : ", ") + samples_text(hits);
     return line(whole ? "Weight" : "Selected", text + " in " + count_text(profile.counts.size()) + " distinct stacks");

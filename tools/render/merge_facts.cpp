@@ -112,12 +112,10 @@ void merge_counters(std::map<std::string, std::uint64_t>& into, const std::map<s
 
 void merge_summary(Summary& into, const Summary& from, const std::vector<ThreadId>& threads) {
     into.complete = into.complete && from.complete;
-    into.truncated_hits = truncated_hits_of(into) + truncated_hits_of(from);
-    into.hits = hits_of(into) + hits_of(from);
     for (const auto field :
          {&Summary::samples, &Summary::lost, &Summary::truncated, &Summary::rooted, &Summary::throttled,
           &Summary::frames, &Summary::continued, &Summary::continuation_rejected, &Summary::process_cpu_ns,
-          &Summary::own_cpu_ns, &Summary::own_memory}) {
+          &Summary::own_cpu_ns, &Summary::own_memory, &Summary::hits, &Summary::truncated_hits}) {
         into.*field += from.*field;
     }
     merge_counters(into.counters, from.counters);

@@ -80,40 +80,6 @@ TEST_CASE("a sample at 99 Hz of one of a thousand stacks takes at most fourteen 
     CHECK(writer.bytes_written() - before <= count * 14);
 }
 
-TEST_CASE("a clock's weights, which format 1 has in periods, are read in nanoseconds") {
-    const TemporaryFile file;
-    ProfileWriter writer(file.open());
-    RunInfo run;
-    run.period_ns = 1000;
-    run.weights_in_ns = false;
-    writer.run(run);
-    writer.thread(0, {1, "main"});
-    writer.sample({7, 0, 0, 3, 1});
-    Summary summary;
-    summary.samples = summary.rooted = 3;
-    summary.lost = 2;
-    summary.threads = {{0, 5000, 3}};
-    writer.summary(summary);
-    REQUIRE(writer.flush());
-    std::fstream(file.path(), std::ios::in | std::ios::out | std::ios::binary).seekp(7).put('\x01');
-    struct Told final : PartialSink {
-        void run(const RunInfo& told) override { in_ns = told.weights_in_ns; }
-        void sample(const Sample& sample) override { weight += sample.weight; }
-        void summary(const Summary& told) override { last = told; }
-        bool in_ns = false;
-        std::uint64_t weight = 0;
-        Summary last;
-    } told;
-    REQUIRE(read_profile(file.path(), told));
-    CHECK(told.in_ns);
-    CHECK(told.weight == 3000);
-    CHECK(told.last.samples == 3000);
-    CHECK(told.last.rooted == 3000);
-    CHECK(told.last.lost == 2000);
-    CHECK(told.last.threads.at(0).samples == 3000);
-    CHECK(hits_of(told.last) == 3);  // not told by such a file: a period each
-}
-
 TEST_CASE("the bytes are those of the example in docs/formats.md") {
     const TemporaryFile file;
     ProfileWriter writer(file.open());

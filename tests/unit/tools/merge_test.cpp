@@ -380,16 +380,6 @@ TEST_CASE("the processes of a run have one time axis") {
                            [](const TimedWeight& a, const TimedWeight& b) { return a.bin < b.bin; }));
 }
 
-TEST_CASE("where a process lacks the monotonic clock, the wall's is the run's") {
-    const RunClock clock({part_of(7000, 100), part_of(0, 300)});
-    RunInfo run;
-    run.start_monotonic_ns = 9000;
-    run.start_unix_ns = 400;
-    CHECK(clock.start_of(run) == 300);
-    run.start_unix_ns = 50;  // of no part
-    CHECK(clock.start_of(run) == 0);
-}
-
 TEST_CASE("steps of a long run are as wide as its length asks for, and few") {
     ProfileMerger merger(RunClock({part_of(1, 1)}));
     for (std::uint64_t i = 0; i < 200; ++i) merger.add(process_of(9, 1 + i * 1000 * ms, ms, {{0, 1}, {999, 1}}));
