@@ -2,43 +2,16 @@
 // sampled with the probability 1 - exp(-s / mean), whatever came before. No libm: this runs inside malloc.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
+#include "base/elementary.hpp"
 #include "base/hash.hpp"
 
 namespace flameprobe::alloc {
 
-/// The natural logarithm of a positive, finite number, to 1e-12. Async-signal-safe.
-inline double natural_logarithm(double value) noexcept {
-    constexpr double ln_2 = 0.693147180559945309417, root_2 = 1.41421356237309504880;
-    const auto bits = std::bit_cast<std::uint64_t>(value);
-    auto exponent = static_cast<std::int64_t>(bits >> 52) - 1023;
-    auto mantissa = std::bit_cast<double>((bits & 0xfffffffffffff) | std::uint64_t{1023} << 52);
-    if (mantissa > root_2) {
-        mantissa /= 2;
-        ++exponent;
-    }
-    // ln m = 2 artanh((m - 1) / (m + 1)), whose argument is at most 0.172.
-    const double t = (mantissa - 1) / (mantissa + 1), square = t * t;
-    double sum = 0;
-    for (int power = 15; power >= 1; power -= 2) sum = sum * square + 1.0 / power;
-    return static_cast<double>(exponent) * ln_2 + 2 * t * sum;
-}
-
 /// The probability with which an allocation is sampled, to 1e-12 of itself.
 inline double chance_of_sample(std::uint64_t size, std::uint64_t mean) noexcept {
-    double rate = static_cast<double>(size) / static_cast<double>(mean);
-    if (rate > 50) return 1;
-    unsigned halved = 0;
-    for (; rate > 0.5; ++halved) rate /= 2;
-    double term = rate, chance = rate;
-    for (int power = 2; power <= 16; ++power) {
-        term *= -rate / power;
-        chance += term;
-    }
-    for (; halved > 0; --halved) chance *= 2 - chance;  // 1 - (1 - p)^2
-    return chance;
+    return -exp_minus_1(-static_cast<double>(size) / static_cast<double>(mean));
 }
 
 /// How many bytes from here on make the next sample: exponentially distributed, rounded up, so that an allocation of s
@@ -47,7 +20,7 @@ inline std::int64_t bytes_to_next(std::uint64_t& state, std::uint64_t mean) noex
     constexpr double most = 4.6e18;
     state += 0x9e3779b97f4a7c15;
     const double uniform = (static_cast<double>(splitmix64(state) >> 11) + 0.5) * 0x1p-53;
-    const double bytes = -natural_logarithm(uniform) * static_cast<double>(mean);
+    const double bytes = -natural_log(uniform) * static_cast<double>(mean);
     if (bytes >= most) return static_cast<std::int64_t>(most);
     const auto whole = static_cast<std::int64_t>(bytes);
     return static_cast<double>(whole) < bytes ? whole + 1 : whole < 1 ? 1 : whole;

@@ -6,9 +6,7 @@
 #include <initializer_list>
 
 namespace flameprobe::alloc {
-TEST_CASE("logarithms and probabilities are those of libm") {
-    for (const double value : {1e-300, 0x1p-54, 0.1, 0.5, 0.70710678, 0.99999, 1.0, 1.41421357, 2.0, 3.5, 1e18})
-        CHECK(natural_logarithm(value) == doctest::Approx(std::log(value)).epsilon(1e-11));
+TEST_CASE("probabilities are those of libm") {
     constexpr std::uint64_t mean = 512 * 1024;
     for (const std::uint64_t size :
          {1ULL, 8ULL, 64ULL, 4096ULL, 262143ULL, 262144ULL, 262145ULL, 524288ULL, 3000000ULL, 26000000ULL, 1ULL << 40})
