@@ -41,11 +41,7 @@ const ScopeLabel* LabelCache::label(std::string_view text) {
     ScopeLabel made;
     made.id = static_cast<std::uint32_t>(by_text_.size());
     made.text = text;
-    if (const auto end = text.find(FLAMEPROBE_LABEL_KEY_END); end != text.npos) {
-        made.key = text.substr(0, end);
-        made.value = text.substr(end + 1);
-        made.text[end] = '=';
-    }
+    if (const auto end = text.find(FLAMEPROBE_LABEL_KEY_END); end != text.npos) made.text[end] = '=';
     return &by_text_.emplace(std::string(text), std::move(made)).first->second;
 }
 

@@ -16,8 +16,6 @@ namespace flameprobe {
 struct ScopeLabel {
     std::uint32_t id = 0;  // 0, 1, 2, ... in the order of first sight
     std::string text;      // "checkout", or "tenant=acme"
-    std::string key;       // "tenant", or empty
-    std::string value;     // "acme", or empty
 };
 
 /// Copies from the sampled process's memory; gives the number of bytes copied from the front. Never faults.

@@ -3,19 +3,8 @@
 // A scope leaves a record in the frame of the function that opened it (flameprobe/scope.h). A record is believed if its
 // seal holds over its contents and its own address, and if the frame that it lies in belongs to the function whose pc
 // it seals. So neither closed scopes, nor records that longjmp or popped frames left behind, nor other data pass for
-// open.
-//
-// How the collector uses it, for each sample:
-//
-//     unwinder.walk(registers, copy, &beyond, walk);
-//     scopes.find(copy, walk, &beyond, placed);          // before the continuation is checked against live memory
-//     for (frame = count; frame-- > 0;) {
-//         push(walk.frames[frame]);                      // root first, as stacks are interned
-//         for (; next != placed.end() && next->frame == frame; ++next) push_scope(next->label->id, next->label->text);
-//     }
-//
-// If a continued stack is refuted afterwards, the scopes in its dropped frames are still right: they belong above the
-// first frame that is kept.
+// open. If a continued stack is refuted afterwards, the scopes in its dropped frames are still right: they belong above
+// the first frame that is kept.
 #pragma once
 
 #include <cstdint>
