@@ -95,10 +95,9 @@ std::unordered_map<std::uint64_t, LiveHeap::Live> LiveHeap::at_peak(std::optiona
         if (!before && now <= most) continue;
         most = now;
         peak = i + 1;
-        peak_ns_ = entry.time_ns;
     }
     // The number of what was allocated comes after its bytes, with the same time.
-    while (peak > 0 && peak < end && entries_[peak].time_ns == peak_ns_) ++peak;
+    while (peak > 0 && peak < end && entries_[peak].time_ns == entries_[peak - 1].time_ns) ++peak;
     return sum(peak);
 }
 

@@ -26,10 +26,9 @@ public:
     std::unordered_map<std::uint64_t, Live> at_end(std::optional<std::uint64_t> to_ns);
     /// Whether it is known when that was allocated; earlier versions' profiles do not say it.
     bool knows_ages() const { return knows_ages_; }
-    /// Alive when it was most, from `from_ns` to `to_ns`; and when that was.
+    /// Alive when it was most, from `from_ns` to `to_ns`.
     std::unordered_map<std::uint64_t, Live> at_peak(std::optional<std::uint64_t> from_ns,
                                                     std::optional<std::uint64_t> to_ns);
-    std::uint64_t peak_ns() const { return peak_ns_; }
     /// How much was alive at most in each of equal stretches of time, the last of which has `end_ns` in it.
     std::vector<std::uint64_t> over_time(std::uint64_t end_ns, std::uint64_t stretch_ns);
 
@@ -45,7 +44,6 @@ private:
     bool date(std::size_t end, std::unordered_map<std::uint64_t, Live>& alive) const;
 
     std::vector<Entry> entries_;
-    std::uint64_t peak_ns_ = 0;
     bool knows_ages_ = false;
 };
 
