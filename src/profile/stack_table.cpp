@@ -6,13 +6,9 @@ namespace flameprobe {
 
 namespace {
 
-std::uint64_t hash_location(const Location& location) {
-    return splitmix64(location.address + 0x9e3779b97f4a7c15u * (location.mapping + 1ull));
-}
+std::uint64_t hash_location(const Location& location) { return mix(location.address, location.mapping); }
 
-std::uint64_t hash_node(const StackNode& node) {
-    return splitmix64((std::uint64_t{node.parent} << 32 | node.location) + 0x9e3779b97f4a7c15u);
-}
+std::uint64_t hash_node(const StackNode& node) { return hash_pair(node.parent, node.location); }
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/clock.hpp"
+#include "base/hash.hpp"
 
 namespace flameprobe {
 
@@ -40,7 +41,7 @@ std::string prepare_spool(const std::string& directory) {
 
 std::uint64_t first_window_ns(std::uint64_t every_ns) {
     const std::uint64_t seed = monotonic_ns() ^ static_cast<std::uint64_t>(::getpid()) << 32;
-    return 1 + (seed * 0x9e3779b97f4a7c15u >> 16) % every_ns;
+    return 1 + splitmix64(seed) % every_ns;
 }
 
 void publish_window(const std::string& path) {

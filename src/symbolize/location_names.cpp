@@ -2,6 +2,7 @@
 
 #include <iterator>
 
+#include "base/hash.hpp"
 #include "profile/model.hpp"
 #include "profile/stand_in.hpp"
 #include "symbolize/demangle.hpp"
@@ -37,13 +38,8 @@ std::vector<Symbol> from_archive(const std::vector<ArchivedSymbol>& archived, co
 }  // namespace
 
 std::size_t FunctionHash::operator()(const Function& function) const {
-    std::size_t hash = 0;
-    for (const std::uint32_t part :
-         {function.name, function.file, function.line, function.module, static_cast<std::uint32_t>(function.kind)}) {
-        hash = (hash ^ part) * 0x9e3779b97f4a7c15u;
-        hash ^= hash >> 32;
-    }
-    return hash;
+    const std::uint64_t line_and_kind = std::uint64_t{function.line} << 8 | static_cast<std::uint8_t>(function.kind);
+    return mix(hash_pair(function.name, function.file), mix(function.module, line_and_kind));
 }
 
 FunctionId LocationNames::function(const Function& function) {

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "base/hash.hpp"
 #include "outside/byte_source.hpp"
 #include "outside/partial_sink.hpp"
 #include "outside/reader.hpp"
@@ -23,10 +24,7 @@ std::string to_text(const FileIdentity& file) {
 
 }  // namespace
 
-std::size_t SymbolCache::PlaceHash::operator()(const Place& place) const {
-    const std::uint64_t hash = (place.offset ^ std::uint64_t{place.file} << 40) * 0x9e3779b97f4a7c15u;
-    return hash ^ hash >> 32;
-}
+std::size_t SymbolCache::PlaceHash::operator()(const Place& place) const { return mix(place.offset, place.file); }
 
 std::optional<std::string> SymbolCache::file_key(const Mapping& mapping, const SymbolizeOptions& options) {
     if (mapping.kind == MappingKind::file && mapping.build_id.empty() && !options.same_place) return std::nullopt;
