@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
 
+#include "base/hash.hpp"
 #include "base/self_memory.hpp"
 #include "collect/stack_junction.hpp"
 
@@ -31,8 +33,7 @@ std::uint64_t outermost_hash(const std::vector<CodeFrame>& frames, std::size_t p
     std::uint64_t hash = 0;
     // The copy ended before the CFA of its last frame was known.
     for (std::size_t at = proven - 1, count = 0; at-- > 0 && count < most; ++count)
-        for (const std::uint64_t part : {frames[at].cfa, frames[at + 1].address})
-            hash = (hash ^ part) * 0x9e3779b97f4a7c15 + (hash >> 32);
+        hash = mix(hash, mix(frames[at].cfa, frames[at + 1].address));
     return hash;
 }
 
@@ -40,7 +41,7 @@ bool alike_from(const std::vector<CodeFrame>& first, std::size_t at, const std::
                 std::size_t second_at) {
     return std::equal(first.begin() + static_cast<std::ptrdiff_t>(at), first.end(),
                       second.begin() + static_cast<std::ptrdiff_t>(second_at), second.end(),
-                      [](const CodeFrame& a, const CodeFrame& b) { return a.address == b.address && a.cfa == b.cfa; });
+                      std::mem_fn(&CodeFrame::is_like));
 }
 
 /// As continue_like, between a whole stack from before and one from after.

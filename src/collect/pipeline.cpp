@@ -15,11 +15,6 @@ namespace {
 constexpr std::uint64_t least_patience_ns = 50'000'000, periods_of_patience = 5;
 constexpr std::uint64_t idle_ns = 10'000'000'000;
 
-bool are_alike(const std::vector<CodeFrame>& first, const std::vector<CodeFrame>& second) {
-    return std::ranges::equal(
-        first, second, [](const CodeFrame& a, const CodeFrame& b) { return a.address == b.address && a.cfa == b.cfa; });
-}
-
 }  // namespace
 
 constinit std::atomic<bool> Pipeline::scopes_seen_{false};
@@ -93,15 +88,13 @@ void Pipeline::on(const TimeSample& raw) {
     if (walk_.end == WalkEnd::truncated) return deep_sample(raw, sample);
     find_labels_in_copy(raw);
     summary_.frames += walk_.frames.size() + raw.kernel_chain.size();
-    const bool whole = walk_.end == WalkEnd::root;
+    const bool whole = is_whole("ended: ");
     in_haste_ = in_haste_ || in_no_mapping();
-    met_unknown_code_ = met_unknown_code_ || walk_.end == WalkEnd::bad_return;
     if (whole && raw.has_registers) continuations_.saw_whole(sample.thread, walk_.frames, raw.time_ns);
     if (const std::size_t frames = walk_.frames.size(); whole && frames > 2 && raw.tid != pid_)
         ledger_.learn_root(walk_.frames[frames - 2].address, walk_.frames[frames - 1].address);
     sample.stack = stacks_.intern(walk_.frames, whole, labels_, raw.kernel_chain,
                                   raw.in_system_call ? stacks_.call_of(walk_.frames) : 0);
-    if (!whole) ++summary_.counters["ended: " + std::string(describe(walk_.end))];
     write(sample, whole, threads_.shown(sample.thread));
     if (whole && raw.in_system_call) call_stacks_.add(raw.tid, sample);
 }
@@ -112,6 +105,14 @@ void Pipeline::walk_copy(const RawSample& raw) {
     labels_.clear();
     walk_.end = WalkEnd::root;
     if (raw.has_registers) unwinder_->walk(raw.registers, {raw.registers.sp(), raw.stack}, nullptr, walk_);
+}
+
+/// Whether the last walk is; if not, why is counted.
+bool Pipeline::is_whole(const char* counter) {
+    met_unknown_code_ = met_unknown_code_ || walk_.end == WalkEnd::bad_return;
+    if (walk_.end == WalkEnd::root) return true;
+    ++summary_.counters[std::string(counter).append(describe(walk_.end))];
+    return false;
 }
 
 void Pipeline::find_labels_in_copy(const RawSample& raw) {
@@ -142,10 +143,7 @@ StackId Pipeline::stack_of(const RawSample& raw, std::uint64_t own_begin, std::u
     while (own < walk_.frames.size() && walk_.frames[own].address >= own_begin && walk_.frames[own].address < own_end)
         ++own;
     for (StackLabel& label : labels_) label.frame -= std::min<std::size_t>(label.frame, own);
-    const bool whole = walk_.end == WalkEnd::root;
-    met_unknown_code_ = met_unknown_code_ || walk_.end == WalkEnd::bad_return;
-    if (!whole) ++summary_.counters["allocations ended: " + std::string(describe(walk_.end))];
-    return stacks_.intern(std::span(walk_.frames).subspan(own), whole, labels_, {}, 0);
+    return stacks_.intern(std::span(walk_.frames).subspan(own), is_whole("allocations ended: "), labels_, {}, 0);
 }
 
 // The last samples in system calls get at most as much again as they stand for; the rest remains without a stack.
@@ -171,7 +169,7 @@ void Pipeline::deep_sample(const TimeSample& raw, Sample sample) {
     if (extended && continuations_.is_checked(sample.thread, walk_.frames)) {
         std::swap(walk_, continued_);
         unwinder_->walk(raw.registers, copy, &live_, walk_);
-        if (memory_continues() && !are_alike(walk_.frames, continued_.frames)) {
+        if (memory_continues() && !std::ranges::equal(walk_.frames, continued_.frames, &CodeFrame::is_like)) {
             continuations_.contradicted(continued_.frames, deep.proven);
             extended = false;
         }
@@ -225,8 +223,6 @@ void Pipeline::settle(std::uint64_t now_ns) {
     wants_faster_drain_ = std::exchange(in_haste_, false);
 }
 
-void Pipeline::settle_all() { settle(~std::uint64_t{0}); }
-
 void Pipeline::write(Sample sample, bool whole, ThreadId shown) {
     threads_.sampled_at(sample.thread, sample.stack);
     if (sample.weight == 0) return;  // taken at the count of the one before
@@ -276,9 +272,8 @@ StackId Pipeline::blocked_stack(const BlockedThread& thread, bool& whole) {
                    std::span(blocked_copy_).first(read_self(thread.sp, std::span(blocked_copy_).first(first)))};
     live_.begin(copy);
     unwinder_->walk_blocked(thread.pc, thread.sp, copy, &live_, walk_);
-    whole = walk_.end == WalkEnd::root;
-    met_unknown_code_ = met_unknown_code_ || walk_.end == WalkEnd::bad_return || in_no_mapping();
-    if (!whole) ++summary_.counters["off-CPU ended: " + std::string(describe(walk_.end))];
+    whole = is_whole("off-CPU ended: ");
+    met_unknown_code_ = met_unknown_code_ || in_no_mapping();
     if (live_.read_any()) copy.bytes = std::span(blocked_copy_).first(read_self(thread.sp, blocked_copy_));
     labels_.clear();
     find_labels(copy, live_.read_any() ? &live_ : nullptr);

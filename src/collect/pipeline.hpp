@@ -60,7 +60,7 @@ public:
     /// After each drain: writes the samples whose continued stacks are now proven or refuted.
     void settle(std::uint64_t drained_ns);
     /// Writes all pending samples; continued stacks that cannot be proven are cut.
-    void settle_all();
+    void settle_all() { settle(~std::uint64_t{0}); }
     /// Closes all files, before the calling thread's descriptor table ends.
     void close_files() {
         unwinder_->close_files();
@@ -104,6 +104,7 @@ private:
     void on(const auto&) {}
 
     void walk_copy(const RawSample& raw);
+    bool is_whole(const char* counter);
     void find_labels_in_copy(const RawSample& raw);
     void find_labels(StackCopy copy, StackBeyond* beyond);
     Sample sample_at(const RawSample& raw);

@@ -32,6 +32,8 @@ struct CodeFrame {
     std::uint64_t cfa = 0;  // canonical frame address: every byte of the frame lies below it
     std::uint32_t region = no_region;
     static constexpr std::uint32_t no_region = ~std::uint32_t{0};
+
+    bool is_like(const CodeFrame& other) const { return address == other.address && cfa == other.cfa; }
 };
 
 /// A copy of the stack, from its top (lowest address) up.
