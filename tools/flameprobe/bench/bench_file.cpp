@@ -3,10 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <limits>
@@ -18,19 +15,6 @@
 #include "profile/model.hpp"
 
 namespace flameprobe::bench {
-
-std::optional<Seconds> parse_duration(const std::string& text) {
-    char* end = nullptr;
-    const double number = std::strtod(text.c_str(), &end);
-    if (end == text.c_str() || !std::isfinite(number) || number < 0) return std::nullopt;
-    const std::string unit = end;
-    constexpr std::array<std::pair<const char*, double>, 5> units{
-        {{"", 1.0}, {"s", 1.0}, {"ms", 1e-3}, {"m", 60.0}, {"h", 3600.0}}};
-    for (const auto& [name, seconds] : units) {
-        if (unit == name) return Seconds(number * seconds);
-    }
-    return std::nullopt;
-}
 
 std::optional<int> parse_signal(const std::string& text) {
     const std::string name = text.starts_with("SIG") ? text.substr(3) : text;

@@ -83,8 +83,6 @@ Result<BenchFile> read_bench_file(const std::string& path);
 /// Parses the text of a bench file; `path` is for messages.
 Result<BenchFile> parse_bench_file(const std::string& text, const std::string& path);
 
-/// "10s", "500ms", "2m", "1h" or a number of seconds; nothing where it is none, or negative.
-std::optional<Seconds> parse_duration(const std::string& text);
 /// "cpu,offcpu,alloc" or a part of it; nothing where it has another event.
 std::optional<Events> parse_events(const std::string& text);
 /// "TERM", "SIGTERM" or "15"; nothing where there is no such signal.

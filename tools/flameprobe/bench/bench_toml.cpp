@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "arguments.hpp"
 #include "bench_file.hpp"
 
 namespace flameprobe::bench {
@@ -97,11 +98,10 @@ public:
     Seconds duration(std::string_view key, Seconds otherwise) const {
         const toml::node* node = find(key);
         if (node == nullptr) return otherwise;
-        std::optional<Seconds> value;
-        if (const auto text = node->value_exact<std::string>()) value = parse_duration(*text);
-        if (node->is_number()) value = parse_duration(number_text(*node->value<double>()));
-        if (!value) bad(quoted(key) + R"( has to be a time, as in "10s", "500ms", "2m" or a number of seconds)", *node);
-        return *value;
+        const auto ns = parse_time(node->is_number() ? number_text(*node->value<double>())
+                                                     : node->value_exact<std::string>().value_or(""));
+        if (!ns) bad(quoted(key) + R"( has to be a time, as in "10s", "500ms", "2m" or a number of seconds)", *node);
+        return std::chrono::nanoseconds(*ns);
     }
     const toml::table* table(std::string_view key) const {
         const toml::node* node = find(key);
