@@ -33,7 +33,8 @@ constexpr const char* no_thread =
     "nothing is sampled: no thread can be created for the collector: raise the limit of processes (ulimit -u, a "
     "cgroup's pids.max) or of memory (ulimit -v); under SCHED_DEADLINE the kernel permits none";
 constexpr const char* collector_killed = "the collector was killed, so nothing was sampled from then on";
-constexpr const char* no_answer = "the collector thread does not answer: it waits for something that this thread holds";
+constexpr const char* no_answer =
+    "the collector has made no progress for 5 s: it may wait for a lock that this thread holds, such as malloc's";
 
 Options parse(const std::vector<std::string>& settings, std::vector<std::string>& problems) {
     const std::vector<std::string_view> lines(settings.begin(), settings.end());
