@@ -1,12 +1,9 @@
 // What paths are made of, and lists of them.
 #pragma once
 
-#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "base/binary_text.hpp"
 
 namespace flameprobe {
 
@@ -22,6 +19,9 @@ constexpr std::string_view without_deleted(std::string_view path) {
 /// By its name, such as ld-linux-x86-64.so.2: `ld.so ./program` runs a program that is not the one executed.
 inline bool is_dynamic_linker(std::string_view path) {
     const std::string_view name = base_name(path);
+    return name == "ld.so" || name.starts_with("ld-linux");
+}
+
 /// What stands between the separators of a list; an empty list has one part, which is empty.
 inline std::vector<std::string_view> parts_of_list(std::string_view list, char separator) {
     std::vector<std::string_view> parts;
@@ -33,34 +33,12 @@ inline std::vector<std::string_view> parts_of_list(std::string_view list, char s
     }
 }
 
-    return name == "ld.so" || name.starts_with("ld-linux");
-}
-
 /// The directories of a list such as PATH, without the empty ones; those that are relative lie in `base`.
 inline std::vector<std::string> directories_of_list(std::string_view list, const std::string& base) {
     std::vector<std::string> directories;
     for (const std::string_view name : parts_of_list(list, ':'))
         if (!name.empty()) directories.push_back((name.front() == '/' ? "" : base + "/") + std::string(name));
     return directories;
-}
-
-/// Where distributions put what they strip from programs: below a directory such as /usr/lib/debug; `build_id`: raw
-/// bytes, two at least.
-inline std::string debug_path_by_id(const std::string& directory, std::string_view build_id) {
-    const std::string digits = hex_text(build_id);
-    return directory + "/.build-id/" + digits.substr(0, 2) + "/" + digits.substr(2) + ".debug";
-}
-
-/// Of the file that the `.gnu_debuglink` of `path` names: beside that, in .debug beside it, below the directories.
-/// Empty if the name is none.
-inline std::vector<std::string> debug_paths_by_link(const std::string& path, const std::string& name,
-                                                    const std::vector<std::string>& directories) {
-    if (name.empty() || name.find('/') != name.npos) return {};
-    const std::string beside = path.substr(0, path.rfind('/') + 1);
-    std::vector<std::string> paths = {beside + name, beside + ".debug/" + name};
-    for (const std::string& directory : directories) paths.push_back(directory + beside + name);
-    std::erase(paths, path);
-    return paths;
 }
 
 }  // namespace flameprobe

@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -10,7 +9,7 @@
 #include <cstring>
 #include <memory>
 
-#include "base/paths.hpp"
+#include "base/debug_link.hpp"
 #include "symbolize/byte_cursor.hpp"
 
 namespace flameprobe {
@@ -25,19 +24,11 @@ std::unique_ptr<ElfFile> open_with_build_id(const std::string& path, const std::
     return std::move(*file);
 }
 
-/// Read in pieces, so that a big file does not stay on the heap.
-bool has_crc(const std::string& path, int root, std::uint32_t wanted) {
-    const auto file = FileBytes::open(path, {FileAccess::read, root});
-    if (!file) return false;
-    constexpr std::uint64_t piece = 64 * 1024;
-    std::string buffer(piece, '\0');
-    uLong crc = ::crc32(0, nullptr, 0);
-    for (std::uint64_t at = 0; at < (*file)->size(); at += piece) {
-        const std::uint64_t size = std::min(piece, (*file)->size() - at);
-        if (!(*file)->read_into(at, std::as_writable_bytes(std::span(buffer).first(size)))) return false;
-        crc = ::crc32(crc, reinterpret_cast<const Bytef*>(buffer.data()), static_cast<uInt>(size));
-    }
-    return crc == wanted;
+bool leads_to(const DebugLink& link, const FileBytes& file) {
+    return link.leads_to([&](std::uint64_t at, std::span<std::byte> out) {
+        const std::span<std::byte> there = out.first(std::min<std::uint64_t>(out.size(), file.size() - at));
+        return file.read_into(at, there) ? there.size() : 0;
+    });
 }
 
 }  // namespace
@@ -50,18 +41,13 @@ std::unique_ptr<ElfFile> find_by_build_id(const std::string& build_id, const Deb
 }
 
 std::unique_ptr<ElfFile> find_by_debuglink(const ElfFile& file, const DebugFileSearch& search) {
-    ByteCursor cursor(file.contents(".gnu_debuglink"));
-    const std::string name(cursor.text());
-    cursor.seek((cursor.offset() + 3) / 4 * 4);
-    const std::uint32_t crc = cursor.u32();
-    if (!cursor.ok()) return nullptr;
-
-    for (const std::string& path : debug_paths_by_link(file.path(), name, search.directories)) {
+    const DebugLink link = DebugLink::in(as_text(file.contents(".gnu_debuglink")));
+    for (const std::string& path : link.places(file.path(), search.directories)) {
         auto found = ElfFile::open(path, search.access);
         if (!found) continue;
         const std::string &theirs = (*found)->build_id(), &ours = file.build_id();
         if (!theirs.empty() && !ours.empty() && theirs != ours) continue;
-        if (has_crc(path, search.access.root, crc)) return std::move(*found);
+        if (leads_to(link, (*found)->bytes())) return std::move(*found);
     }
     return nullptr;
 }

@@ -11,6 +11,7 @@
 #include <new>
 #include <string>
 
+#include "base/elf_head.hpp"
 #include "symbolize/decompress.hpp"
 
 namespace flameprobe {
@@ -48,7 +49,7 @@ std::uint64_t DebugImage::size_of(const ElfFile& file) {
 
 DebugImage DebugImage::of(const ElfFile& file) {
     DebugImage image;
-    std::vector<Slot> slots;
+    std::vector<NamedSection> slots;
     std::vector<std::uint64_t> shifts;
     std::vector<const ElfSection*> sections;
     const bool can_map = file.bytes().can_map();
@@ -64,7 +65,7 @@ DebugImage DebugImage::of(const ElfFile& file) {
     }
     image.reserve(std::move(slots), shifts);
     for (std::size_t i = 0; i < sections.size(); ++i) {
-        Slot& slot = image.slots_[i];
+        NamedSection& slot = image.slots_[i];
         bool whole = false;
         if ((sections[i]->flags & SHF_COMPRESSED) != 0) {
             const std::string text = decompressed(file, *sections[i]);
@@ -82,7 +83,7 @@ DebugImage DebugImage::of(const ElfFile& file) {
 
 DebugImage DebugImage::of(const std::vector<Part>& parts) {
     DebugImage image;
-    std::vector<Slot> slots;
+    std::vector<NamedSection> slots;
     for (const auto& [name, contents] : parts) slots.push_back({name, 0, contents.size()});
     image.reserve(std::move(slots), std::vector<std::uint64_t>(parts.size()));
     for (std::size_t i = 0; i < parts.size(); ++i)
@@ -91,7 +92,7 @@ DebugImage DebugImage::of(const std::vector<Part>& parts) {
     return image;
 }
 
-void DebugImage::reserve(std::vector<Slot> slots, const std::vector<std::uint64_t>& shifts) {
+void DebugImage::reserve(std::vector<NamedSection> slots, const std::vector<std::uint64_t>& shifts) {
     slots_ = std::move(slots);
     std::uint64_t end = page_bytes();  // the first has the headers
     for (std::size_t i = 0; i < slots_.size(); ++i) {
@@ -104,45 +105,14 @@ void DebugImage::reserve(std::vector<Slot> slots, const std::vector<std::uint64_
 }
 
 void DebugImage::begin_elf() {
-    std::string names(1, '\0');
-    std::vector<Elf64_Shdr> headers(1);
-    const auto add = [&](std::string_view name, std::uint32_t type, std::uint64_t offset, std::uint64_t size) {
-        Elf64_Shdr header{};
-        header.sh_name = static_cast<std::uint32_t>(names.size());
-        header.sh_type = type;
-        header.sh_offset = offset;
-        header.sh_size = size;
-        header.sh_addralign = 1;
-        names.append(name).push_back('\0');
-        headers.push_back(header);
-    };
-    for (const Slot& slot : slots_)
-        if (slot.size != 0) add(slot.name, SHT_PROGBITS, slot.offset, slot.size);
-    const std::uint64_t names_at = sizeof(Elf64_Ehdr) + (headers.size() + 1) * sizeof(Elf64_Shdr);
-    add(".shstrtab", SHT_STRTAB, names_at, 0);
-    headers.back().sh_size = names.size();
-
-    Elf64_Ehdr header{};
-    std::memcpy(header.e_ident, ELFMAG, SELFMAG);
-    header.e_ident[EI_CLASS] = ELFCLASS64;
-    header.e_ident[EI_DATA] = ELFDATA2LSB;
-    header.e_ident[EI_VERSION] = EV_CURRENT;
-    header.e_type = ET_DYN;
-    header.e_version = EV_CURRENT;
-    header.e_ehsize = sizeof header;
-    header.e_shoff = sizeof header;
-    header.e_shentsize = sizeof(Elf64_Shdr);
-    header.e_shnum = static_cast<std::uint16_t>(headers.size());
-    header.e_shstrndx = static_cast<std::uint16_t>(headers.size() - 1);
-    std::memcpy(map_.data(), &header, sizeof header);
-    std::memcpy(map_.data() + sizeof header, headers.data(), headers.size() * sizeof headers[0]);
-    std::memcpy(map_.data() + names_at, names.data(), names.size());
+    const std::string head = elf_head(slots_, EM_NONE);
+    std::memcpy(map_.data(), head.data(), head.size());
     ::elf_version(EV_CURRENT);
     elf_.reset(::elf_memory(reinterpret_cast<char*>(map_.data()), map_.size()));
 }
 
 Bytes DebugImage::section(std::string_view name) const {
-    for (const Slot& slot : slots_)
+    for (const NamedSection& slot : slots_)
         if (slot.name == name) return bytes(slot);
     return {};
 }

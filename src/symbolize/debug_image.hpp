@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/elf_head.hpp"
 #include "base/memory_map.hpp"
 #include "symbolize/elf_file.hpp"
 
@@ -41,22 +42,17 @@ public:
     static std::uint64_t size_of(const ElfFile& file);
 
 private:
-    struct Slot {
-        std::string_view name;
-        std::uint64_t offset = 0;
-        std::uint64_t size = 0;
-    };
     struct EndElf {
         void operator()(Elf* elf) const;
     };
 
     /// Reserves address space for the slots; `shifts` says how far into its first page each slot begins.
-    void reserve(std::vector<Slot> slots, const std::vector<std::uint64_t>& shifts);
-    std::span<std::byte> bytes(const Slot& slot) const { return map_.bytes().subspan(slot.offset, slot.size); }
+    void reserve(std::vector<NamedSection> slots, const std::vector<std::uint64_t>& shifts);
+    std::span<std::byte> bytes(const NamedSection& slot) const { return map_.bytes().subspan(slot.offset, slot.size); }
     void begin_elf();
 
     MemoryMap map_;
-    std::vector<Slot> slots_;
+    std::vector<NamedSection> slots_;
     std::unique_ptr<Elf, EndElf> elf_;
 };
 

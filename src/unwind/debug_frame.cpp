@@ -2,7 +2,6 @@
 
 #include <elfutils/libdw.h>
 #include <gelf.h>
-#include <zlib.h>
 
 #include <array>
 #include <cstring>
@@ -11,7 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/paths.hpp"
+#include "base/debug_link.hpp"
+#include "base/elf_head.hpp"
 
 namespace flameprobe {
 namespace {
@@ -36,73 +36,18 @@ const Elf_Data* contents(Elf_Scn* section) {
 
 /// An ELF file of this machine that has one section.
 MemoryMap image_of(std::span<const std::byte> section, std::uint16_t machine) {
-    struct {
-        Elf64_Ehdr elf{};
-        std::array<Elf64_Shdr, 3> sections{};
-        char names[32] = "\0.debug_frame\0.shstrtab";
-    } head;
-    const std::uint64_t names_at = reinterpret_cast<char*>(head.names) - reinterpret_cast<char*>(&head);
-    MemoryMap image = MemoryMap::reserve(sizeof head + section.size());
+    constexpr std::uint64_t behind_head = 4096;
+    MemoryMap image = MemoryMap::reserve(behind_head + section.size());
     if (!image) return image;
-    std::memcpy(head.elf.e_ident, ELFMAG, SELFMAG);
-    head.elf.e_ident[EI_CLASS] = ELFCLASS64;
-    head.elf.e_ident[EI_DATA] = ELFDATA2LSB;
-    head.elf.e_ident[EI_VERSION] = EV_CURRENT;
-    head.elf.e_type = ET_DYN;
-    head.elf.e_machine = machine;
-    head.elf.e_version = EV_CURRENT;
-    head.elf.e_ehsize = sizeof head.elf;
-    head.elf.e_shoff = sizeof head.elf;
-    head.elf.e_shentsize = sizeof(Elf64_Shdr);
-    head.elf.e_shnum = 3;
-    head.elf.e_shstrndx = 2;
-    head.sections[1] = {.sh_name = 1,
-                        .sh_type = SHT_PROGBITS,
-                        .sh_flags = 0,
-                        .sh_addr = 0,
-                        .sh_offset = sizeof head,
-                        .sh_size = section.size(),
-                        .sh_link = 0,
-                        .sh_info = 0,
-                        .sh_addralign = 1,
-                        .sh_entsize = 0};
-    head.sections[2] = head.sections[1];
-    head.sections[2].sh_name = 1 + sizeof section_name;
-    head.sections[2].sh_type = SHT_STRTAB;
-    head.sections[2].sh_offset = names_at;
-    head.sections[2].sh_size = sizeof head.names;
-    std::memcpy(image.data(), &head, sizeof head);
-    std::memcpy(image.data() + sizeof head, section.data(), section.size());
+    const std::string head = elf_head(std::array{NamedSection{section_name, behind_head, section.size()}}, machine);
+    std::memcpy(image.data(), head.data(), head.size());
+    std::memcpy(image.data() + behind_head, section.data(), section.size());
     return image;
 }
 
-struct DebugLink {
-    std::string name;
-    std::uint32_t crc = 0;
-};
-
-std::optional<DebugLink> debug_link(const ElfImage& image) {
+DebugLink debug_link(const ElfImage& image) {
     const Elf_Data* const data = contents(image.section(".gnu_debuglink"));
-    if (data == nullptr) return std::nullopt;
-    DebugLink link;
-    const auto* const text = static_cast<const char*>(data->d_buf);
-    link.name.assign(text, ::strnlen(text, data->d_size));
-    const std::size_t at = (link.name.size() + 1 + 3) / 4 * 4;
-    if (at + sizeof link.crc > data->d_size) return std::nullopt;
-    std::memcpy(&link.crc, text + at, sizeof link.crc);
-    return link;
-}
-
-/// Read in pieces, so that a big file does not stay on the heap.
-bool has_crc(const ElfImage& image, std::uint32_t wanted) {
-    std::vector<std::byte> piece(64 * 1024);
-    uLong crc = ::crc32(0, nullptr, 0);
-    for (std::uint64_t at = 0;;) {
-        const std::size_t got = image.read(at, piece);
-        crc = ::crc32(crc, reinterpret_cast<const Bytef*>(piece.data()), static_cast<uInt>(got));
-        if (got < piece.size()) return crc == wanted;
-        at += got;
-    }
+    return data == nullptr ? DebugLink() : DebugLink::in({static_cast<const char*>(data->d_buf), data->d_size});
 }
 
 std::optional<ElfImage> open(const std::string& path, const std::string& build_id) {
@@ -128,11 +73,11 @@ DebugFrame::DebugFrame(const ElfImage& image, const std::string& path) {
         for (const std::string& directory : directories)
             if (const auto found = open(debug_path_by_id(directory, build_id), build_id); found && read(*found)) return;
     }
-    const auto link = debug_link(image);
-    if (!link) return;
-    for (const std::string& candidate : debug_paths_by_link(path, link->name, directories)) {
+    const DebugLink link = debug_link(image);
+    for (const std::string& candidate : link.places(path, directories)) {
         const auto found = open(candidate, build_id);
-        if (found && (!build_id.empty() || has_crc(*found, link->crc)) && read(*found)) return;
+        const auto read_found = [&](std::uint64_t at, std::span<std::byte> out) { return found->read(at, out); };
+        if (found && (!build_id.empty() || link.leads_to(read_found)) && read(*found)) return;
     }
 }
 
