@@ -8,7 +8,6 @@
 #include <cstring>
 #include <unordered_map>
 
-#include "base/output_directory.hpp"
 #include "base/printed.hpp"
 #include "export/output_file.hpp"
 #include "inputs.hpp"
@@ -23,50 +22,6 @@
 namespace flameprobe {
 
 namespace {
-
-/// A file that gets its name when it is whole, and replaces only a regular file of the running user.
-class NewFile {
-public:
-    NewFile(OutputDirectory directory, const std::string& path)
-        : directory_(std::move(directory)),
-          path_(path),
-          name_(last_name(path)),
-          temporary_(name_ + ".tmp." + std::to_string(getpid())) {}
-    ~NewFile() {
-        if (made_) directory_.remove(temporary_);
-    }
-    NewFile(const NewFile&) = delete;
-    NewFile& operator=(const NewFile&) = delete;
-
-    Result<Descriptor> create() {
-        if (auto free = check(); !free) return free.error();
-        Descriptor file = directory_.create(temporary_, 0664);
-        if (!file) return failure("cannot be created", errno);
-        made_ = true;
-        return file;
-    }
-    Result<void> rename_into_place() {
-        if (auto free = check(); !free) return free.error();
-        if (const int error = directory_.rename(temporary_, name_); error != 0)
-            return failure("cannot be replaced", error);
-        made_ = false;
-        return {};
-    }
-
-private:
-    Result<void> check() const {
-        if (const auto obstacle = directory_.obstacle(name_); !obstacle.empty())
-            return Error{path_ + ": not written: it " + obstacle + remedy_for_obstacle};
-        return {};
-    }
-    Error failure(const char* what, int error) const {
-        return Error{path_ + ": " + what + ": " + strerrordesc_np(error)};
-    }
-
-    OutputDirectory directory_;
-    std::string path_, name_, temporary_;
-    bool made_ = false;
-};
 
 /// Copies a profile while it is read, a block at a time.
 class Copy final : public PartialSink {
@@ -125,7 +80,7 @@ std::vector<LocationId> nameless(const RawProfile& raw) {
     return ids;
 }
 
-Result<void> write_archive(const std::string& input, RawProfile& raw, const Arguments& arguments, Progress& progress,
+Result<void> write_archive(const std::string& input, RawProfile& raw, const SymbolizeOptions& options,
                            ProfileWriter& writer, std::vector<std::string>& warnings) {
     const std::size_t mappings = raw.mappings.size(), locations = raw.locations.size();
     add_last_stack(raw);
@@ -136,8 +91,6 @@ Result<void> write_archive(const std::string& input, RawProfile& raw, const Argu
     const std::vector<LocationId> ids = nameless(raw);
     std::vector<Location> unnamed;
     for (const LocationId id : ids) unnamed.push_back(raw.locations[id]);
-    SymbolizeOptions options = symbolize_options(arguments, progress, input);
-    if (raw.run_info) options = with_provenance(options, *raw.run_info);
     add_names(copy, raw, ids, symbolize(raw.mappings, unnamed, raw.strings, options, warnings));
     if (copy.error()) return *copy.error();
     return writer.flush();
@@ -149,59 +102,51 @@ struct Unnamed {
     std::string path() const { return "/proc/self/fd/" + std::to_string(file.get()); }
 };
 
-Result<void> archive_process(const std::string& input, const Arguments& arguments, Progress& progress, Descriptor to,
-                             std::vector<std::string>& warnings) {
+/// From one file to the other. `name`: of the file that the user gave.
+Result<void> archive_process(const Unnamed& from, const Unnamed& to, const std::string& name,
+                             const Arguments& arguments, Progress& progress, std::vector<std::string>& warnings) {
     const SampleFilter everything;
     RawProfile raw(everything);
-    if (auto read = read_profile(input, raw); !read) return read.error();
-    ProfileWriter writer(std::move(to));
-    return write_archive(input, raw, arguments, progress, writer, warnings);
+    if (auto read = read_profile(from.path(), raw); !read) return read.error();
+    ProfileWriter writer(Descriptor(fcntl(to.file.get(), F_DUPFD_CLOEXEC, 0)));
+    SymbolizeOptions options = symbolize_options(arguments, progress, name);
+    if (raw.run_info) options = with_provenance(options, *raw.run_info);
+    return write_archive(from.path(), raw, options, writer, warnings);
 }
 
-/// Each process by itself, since each has tables of its own, and then together.
-Result<void> archive_processes(const std::vector<ProcessPart>& parts, const Arguments& arguments, Progress& progress,
-                               const Descriptor& to, std::vector<std::string>& warnings) {
-    std::vector<Unnamed> archives(parts.size());
-    std::vector<ProcessPart> archived;
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-        Unnamed alone;
-        if (!alone.file || !archives[i].file) return Error{std::string("no memory file: ") + strerrordesc_np(errno)};
-        OutputFile file(alone.path());
-        auto written = write_processes({parts[i]}, [&file](std::string_view piece) { file.write(piece); });
-        if (written) written = file.commit();
-        if (written)
-            written = archive_process(alone.path(), arguments, progress,
-                                      Descriptor(fcntl(archives[i].file.get(), F_DUPFD_CLOEXEC, 0)), warnings);
-        if (!written) return written;
-        auto process = processes_of(archives[i].path());
-        if (!process) return process.error();
-        archived.push_back(std::move(process->front()));
-    }
-    OutputFile file("/proc/self/fd/" + std::to_string(to.get()));
-    auto written = write_processes(archived, [&file](std::string_view piece) { file.write(piece); });
+Result<void> write_to(const std::vector<ProcessPart>& parts, OutputFile& file) {
+    if (file.failed()) return file.commit();
+    auto written = write_processes(parts, [&file](std::string_view piece) { file.write(piece); });
     return written ? file.commit() : written;
 }
 
 }  // namespace
 
+// Each process by itself, since each has tables of its own, and then together.
 Result<void> archive_profile(const Arguments& arguments, Progress& progress) {
     const std::string& input = arguments.inputs.front();
     if (input == "-") return Error{"--archive reads its input twice: give a file"};
     const auto parts = processes_of(input);
     if (!parts) return parts.error();
-    const std::string& path = arguments.output.empty() ? input : arguments.output;
-    auto directory = OutputDirectory::of(path);
-    if (!directory) return Error{path + ": cannot be created: " + directory.error().message};
-    NewFile file(std::move(*directory), path);
-    auto created = file.create();
-    if (!created) return created.error();
+    OutputFile file(arguments.output.empty() ? input : arguments.output);
+    if (file.failed()) return file.commit();
+    const std::vector<Unnamed> archives(parts->size());
+    std::vector<ProcessPart> archived;
     std::vector<std::string> warnings;
-    const auto written = parts->size() > 1 ? archive_processes(*parts, arguments, progress, *created, warnings)
-                                           : archive_process(input, arguments, progress, std::move(*created), warnings);
-    if (!written) return written;
+    for (std::size_t i = 0; i < parts->size(); ++i) {
+        const Unnamed alone;
+        if (!alone.file || !archives[i].file) return Error{std::string("no memory file: ") + strerrordesc_np(errno)};
+        OutputFile copy(alone.path());
+        auto written = write_to({(*parts)[i]}, copy);
+        if (written) written = archive_process(alone, archives[i], input, arguments, progress, warnings);
+        if (!written) return written;
+        auto process = processes_of(archives[i].path());
+        if (!process) return process.error();
+        archived.push_back(std::move(process->front()));
+    }
     progress.clear();
     for (const std::string& warning : warnings) print_message("flameprobe-render", warning);
-    return file.rename_into_place();
+    return write_to(archived, file);
 }
 
 }  // namespace flameprobe

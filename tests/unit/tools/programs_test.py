@@ -166,7 +166,7 @@ class Render(unittest.TestCase):
         os.chmod(self.directory.name, 0o500)
         try:
             if os.geteuid() != 0:
-                self.refuse(1, "cannot be created", "--archive", profile)
+                self.refuse(1, "cannot create a file in its directory", "--archive", profile)
         finally:
             os.chmod(self.directory.name, 0o700)
         self.refuse(1, "not a .fprobe", "--archive", self.folded)
