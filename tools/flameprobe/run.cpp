@@ -8,11 +8,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "base/machine.hpp"
+#include "base/paths.hpp"
 #include "child.hpp"
 #include "command_line.hpp"
 #include "commands.hpp"
@@ -96,8 +96,9 @@ std::vector<CommandOption<RunRequest>> known_options() {
                            setting.letter});
     constexpr int none = no_argument, value = required_argument;
     options.push_back({"library", value, always([](RunRequest& r, const std::string& v) { r.library = v; })});
-    options.push_back({"min-samples", value,
-                       [](RunRequest& r, const std::string& v) { return put(parse_count(v), r.gates.min_samples); }});
+    options.push_back({"min-samples", value, [](RunRequest& r, const std::string& v) {
+                           return put_number<std::uint64_t>(v, r.gates.min_samples);
+                       }});
     options.push_back({"min-rooted", value, [](RunRequest& r, const std::string& v) {
                            return put(parse_percentage(v), r.gates.min_rooted);
                        }});
@@ -151,10 +152,7 @@ bool asks_for_allocations(const RunRequest& request) {
     std::string events = variable_or("FLAMEPROBE_EVENT", "");
     for (const auto& [name, value] : request.environment)
         if (name == "FLAMEPROBE_EVENT") events = value;
-    std::stringstream list(events);
-    for (std::string event; std::getline(list, event, ',');)
-        if (is_of_allocations(event)) return true;
-    return false;
+    return std::ranges::any_of(parts_of_list(events, ','), is_of_allocations);
 }
 
 /// The first thing that would leave the run without its profile, and the option that it belongs to.

@@ -48,12 +48,6 @@ Problem format(Arguments& into, const Text& name) {
     return {};
 }
 
-Problem min_width(Arguments& into, const Text& text) {
-    Problem problem = percent(text, into.graph.min_width);
-    const bool possible = into.graph.min_width >= 0 && into.graph.min_width <= 100;
-    return problem.empty() && !possible ? "give a percentage from 0 to 100" : problem;
-}
-
 Problem siblings(Arguments& into, const Text& order) {
     if (order != "name" && order != "weight") return "'" + order + "' is neither name nor weight";
     into.graph.by_weight = order == "weight";
@@ -112,7 +106,7 @@ std::vector<CommandOption<A>> known_options() {
         {"process", value, [](A& a, const Text& v) { return expression(v, a.process); }},
         {"from", value, [](A& a, const Text& v) { return put(parse_time(v), a.filter.from_ns); }},
         {"to", value, [](A& a, const Text& v) { return put(parse_time(v), a.filter.to_ns); }},
-        {"min-samples", value, [](A& a, const Text& v) { return put(parse_count(v), a.gates.min_samples); }},
+        {"min-samples", value, [](A& a, const Text& v) { return put_number<std::uint64_t>(v, a.gates.min_samples); }},
         {"min-rooted", value, [](A& a, const Text& v) { return put(parse_percentage(v), a.gates.min_rooted); }},
         {"max-lost", value, [](A& a, const Text& v) { return put(parse_percentage(v), a.gates.max_lost); }},
         {"tree", none, always([](A& a, const Text&) { a.tree = true; })},
@@ -174,7 +168,7 @@ std::vector<CommandOption<Arguments>> picture_options() {
         {"each-thread", none, always([](A& a, const Text&) { a.graph.each_thread = true; })},
         {"icicle", none, always([](A& a, const Text&) { a.graph.icicle = true; })},
         {"reverse", none, always([](A& a, const Text&) { a.graph.reverse = true; })},
-        {"min-width", value, min_width},
+        {"min-width", value, [](A& a, const Text& v) { return put(parse_percentage(v), a.graph.min_width); }},
         {"width", value, width},
         {"focus", value, [](A& a, const Text& v) { return expression(v, a.cut.focus); }},
         {"ignore", value, [](A& a, const Text& v) { return expression(v, a.cut.ignore); }},
@@ -191,9 +185,9 @@ std::vector<CommandOption<Arguments>> picture_options() {
 }
 
 Result<std::uint64_t> parse_time(const std::string& text) {
-    constexpr std::array units = {Unit{"", ns_per_second},    Unit{"s", ns_per_second}, Unit{"ms", ns_per_ms},
-                                  Unit{"us", 1000},           Unit{"ns", 1},            Unit{"m", ns_per_minute},
-                                  Unit{"min", ns_per_minute}, Unit{"h", ns_per_hour}};
+    constexpr std::array units = {
+        Unit{"", ns_per_second}, Unit{"s", ns_per_second}, Unit{"ms", ns_per_ms},      Unit{"us", 1000},
+        Unit{"ns", 1},           Unit{"m", ns_per_minute}, Unit{"min", ns_per_minute}, Unit{"h", ns_per_hour}};
     double value = 0;
     const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), value);
     const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));

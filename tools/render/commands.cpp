@@ -134,17 +134,6 @@ int write_selected(const NamedProfile& profile, const Arguments& arguments, Form
     return done;
 }
 
-/// Loads each of the other events like the first, so that filters and merging apply to all.
-Result<void> load_other_events(NamedProfile& profile, Arguments arguments, Progress& progress) {
-    for (std::size_t i = 1; i < profile.shown_events.size(); ++i) {
-        arguments.filter.event = profile.shown_events[i];
-        auto other = load_inputs(arguments.inputs, arguments, progress);
-        if (!other) return other.error();
-        if (total_weight(*other) != 0) profile.others.push_back(std::move(*other));
-    }
-    return {};
-}
-
 }  // namespace
 
 int complain(ExitStatus status, const std::string& message) {
@@ -176,7 +165,8 @@ int render_command(Arguments& arguments) {
     auto profile = load_inputs(arguments.inputs, arguments, progress);
     const bool all_events = arguments.info || (!only_text(arguments) && holds_all_events(*format));
     if (profile && all_events && arguments.filter.event.empty()) {
-        if (auto others = load_other_events(*profile, arguments, progress); !others) profile = others.error();
+        if (auto others = load_other_events(*profile, arguments.inputs, arguments, progress); !others)
+            profile = others.error();
     }
     progress.clear();
     if (!profile) return complain(failed, profile.error().message);

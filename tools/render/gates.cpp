@@ -42,10 +42,4 @@ Result<double> parse_percentage(std::string text) {
     return *value;
 }
 
-Result<std::uint64_t> parse_count(const std::string& text) {
-    const auto value = number_in<std::uint64_t>(text);
-    if (!value) return Error{"'" + text + "' is not a whole number from 0 on"};
-    return *value;
-}
-
 }  // namespace flameprobe

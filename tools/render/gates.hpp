@@ -24,7 +24,5 @@ std::string failed_gate(const Gates& gates, std::uint64_t samples, const Summary
 
 /// "95" or "95%"; an Error on what is no percentage from 0 to 100.
 Result<double> parse_percentage(std::string text);
-/// A whole number from 0 on.
-Result<std::uint64_t> parse_count(const std::string& text);
 
 }  // namespace flameprobe

@@ -10,7 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/paths.hpp"
+#include "export/totals.hpp"
 #include "loader.hpp"
 #include "memory_budget.hpp"
 #include "outside/processes.hpp"
@@ -87,7 +89,7 @@ SymbolizeOptions symbolize_options(const Arguments& arguments, Progress& progres
     // One limit for the whole program, for all inputs and files.
     static const auto begin = std::chrono::steady_clock::now();
     options.debuginfod_until =
-        begin + std::chrono::nanoseconds(std::min<std::uint64_t>(arguments.debuginfod_ns, 86'400'000'000'000));
+        begin + std::chrono::nanoseconds(std::min<std::uint64_t>(arguments.debuginfod_ns, ns_per_day));
     options.progress = [&progress, name](std::size_t done, std::size_t all) {
         progress.show("naming addresses of " + name, done, all);
     };
@@ -128,6 +130,17 @@ Result<NamedProfile> load_inputs(const std::vector<std::string>& all, const Argu
     return Error{(all.size() == 1 ? all.front() : "these inputs together") + ": " + memory_message()};
 }
 
+Result<void> load_other_events(NamedProfile& profile, const std::vector<std::string>& paths, Arguments arguments,
+                               Progress& progress, const std::vector<ProcessPart>* known) {
+    for (std::size_t i = 1; i < profile.shown_events.size(); ++i) {
+        arguments.filter.event = profile.shown_events[i];
+        auto other = load_inputs(paths, arguments, progress, known);
+        if (!other) return other.error();
+        if (total_weight(*other) != 0) profile.others.push_back(std::move(*other));
+    }
+    return {};
+}
+
 void keep_wanted(NamedProfile& profile, const SampleFilter& filter) {
     if (filter.thread.empty() && filter.scope.empty()) return;
     std::vector<bool> of_thread(profile.nodes.size(), filter.thread.empty());
@@ -150,11 +163,9 @@ Result<std::vector<std::string>> side_inputs(const std::string& text) {
         if (auto added = add_input(text, inputs); !added) return added.error();
         return inputs;
     }
-    for (std::size_t from = 0; from <= text.size();) {
-        const std::size_t comma = std::min(text.find(',', from), text.size());
-        if (comma == from) return Error{"'" + text + "': a name is missing beside a comma"};
-        if (auto added = add_input(text.substr(from, comma - from), inputs); !added) return added.error();
-        from = comma + 1;
+    for (const std::string_view name : parts_of_list(text, ',')) {
+        if (name.empty()) return Error{"'" + text + "': a name is missing beside a comma"};
+        if (auto added = add_input(std::string(name), inputs); !added) return added.error();
     }
     return inputs;
 }

@@ -19,6 +19,10 @@ namespace flameprobe {
 Result<NamedProfile> load_inputs(const std::vector<std::string>& paths, const Arguments& arguments, Progress& progress,
                                  const std::vector<ProcessPart>* known = nullptr);
 
+/// Loads each of the other events that are shown like the first, as `others`.
+Result<void> load_other_events(NamedProfile& profile, const std::vector<std::string>& paths, Arguments arguments,
+                               Progress& progress, const std::vector<ProcessPart>* known = nullptr);
+
 /// The options for looking up the addresses of the input `name`.
 SymbolizeOptions symbolize_options(const Arguments& arguments, Progress& progress, const std::string& name);
 

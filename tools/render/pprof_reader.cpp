@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/binary_text.hpp"
 #include "export/text.hpp"
 #include "outside/byte_reader.hpp"
 
@@ -141,10 +142,7 @@ private:
         const auto found = locations_.find(id);
         const auto* functions = found == locations_.end() ? nullptr : &found->second.functions;
         if (functions == nullptr || functions->empty()) {
-            char address[24];
-            std::snprintf(address, sizeof address, "[0x%llx]",
-                          static_cast<unsigned long long>(functions == nullptr ? 0 : found->second.address));
-            return add(address, FrameKind::user);
+            return add("[" + hex_number(functions == nullptr ? 0 : found->second.address) + "]", FrameKind::user);
         }
         for (auto function = functions->rbegin(); function != functions->rend(); ++function) {
             const auto name = functions_.find(*function);

@@ -22,12 +22,9 @@ Result<NamedProfile> load_events(const std::string& path, const ResultOptions& o
         std::find(options.formats.begin(), options.formats.end(), Format::html) != options.formats.end();
     Progress progress;
     auto profile = load_inputs({path}, arguments, progress, options.parts);
-    for (std::size_t i = 1; profile && i < profile->shown_events.size(); ++i) {
-        arguments.filter.event = profile->shown_events[i];
-        auto other = load_inputs({path}, arguments, progress, options.parts);
-        if (!other) return other;
-        if (total_weight(*other) != 0) profile->others.push_back(std::move(*other));
-    }
+    if (!profile) return profile;
+    const auto others = load_other_events(*profile, {path}, arguments, progress, options.parts);
+    if (!others) return others.error();
     return profile;
 }
 

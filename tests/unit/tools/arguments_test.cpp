@@ -63,7 +63,7 @@ TEST_CASE("a picture for a README is narrow, and compares few threads with many"
     CHECK(arguments->graph.width == 840);
     CHECK(arguments->cut.merge_threads);
     CHECK(refused({"a.fprobe", "--width", "20"}, "--width: give 300 to 20000 pixels"));
-    CHECK(refused({"a.fprobe", "--min-width", "101"}, "--min-width: give a percentage from 0 to 100"));
+    CHECK(refused({"a.fprobe", "--min-width", "101"}, "--min-width: '101' is not a percentage from 0 to 100"));
 }
 
 TEST_CASE("a bad value names the option, the value and what is accepted") {
