@@ -1,12 +1,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <cstring>
-#include <fstream>
 #include <optional>
 #include <string_view>
 #include <vector>
 
+#include "base/proc.hpp"
 #include "capture/blocked_reader.hpp"
 #include "doctor_report.hpp"
 #include "preload_path.hpp"
@@ -19,21 +18,7 @@ namespace flameprobe {
 
 namespace {
 
-std::optional<long> number_in_file(const char* path) {
-    std::ifstream in(path);
-    long value = 0;
-    if (in >> value) return value;
-    return std::nullopt;
-}
-
-/// 0 none, 1 strict, 2 filter (proc(5)).
-long seccomp_mode() {
-    std::ifstream status("/proc/self/status");
-    for (std::string line; std::getline(status, line);) {
-        if (line.starts_with("Seccomp:")) return std::strtol(line.c_str() + 8, nullptr, 10);
-    }
-    return 0;
-}
+bool is_filtered() { return filters_in_force(read_small_file("/proc/self/status").value_or("")) != 0; }
 
 bool in_container() { return access("/.dockerenv", F_OK) == 0 || access("/run/.containerenv", F_OK) == 0; }
 
@@ -56,7 +41,7 @@ Options options_here(DoctorReport& report) {
 void mend_perf(DoctorReport& report, long paranoid, long wanted) {
     if (paranoid > wanted) {
         report.mend("sudo sysctl kernel.perf_event_paranoid=" + std::to_string(wanted));
-    } else if (seccomp_mode() == 2) {
+    } else if (is_filtered()) {
         report.mend(in_container() ? "docker run --cap-add PERFMON --security-opt seccomp=unconfined ..."
                                    : "permit perf_event_open in the seccomp filter of whatever started this shell");
     }
@@ -124,7 +109,7 @@ void report_waits(DoctorReport& report, Options options) {
 }
 
 void report_memory(DoctorReport& report) {
-    const long budget_kib = number_in_file("/proc/sys/kernel/perf_event_mlock_kb").value_or(0);
+    const long budget_kib = read_sysctl("/proc/sys/kernel/perf_event_mlock_kb").value_or(0);
     rlimit limit{};
     getrlimit(RLIMIT_MEMLOCK, &limit);
     const std::string own = limit.rlim_cur == RLIM_INFINITY ? "unlimited" : bytes_text(limit.rlim_cur);
@@ -145,7 +130,7 @@ void report_kernel_symbols(DoctorReport& report) {
     }
     report.finding("kernel symbols", "hidden: kernel frames will have no names");
     // kernel/ksyms_common.c, kallsyms_show_value(): without CAP_SYSLOG both must be low.
-    const bool restricted = number_in_file("/proc/sys/kernel/kptr_restrict").value_or(1) > 0;
+    const bool restricted = read_sysctl("/proc/sys/kernel/kptr_restrict").value_or(1) > 0;
     report.mend(std::string("sudo sysctl kernel.perf_event_paranoid=1") +
                 (restricted ? " kernel.kptr_restrict=0" : ""));
 }
@@ -157,12 +142,12 @@ bool report_machine(DoctorReport& report) {
     const auto library = find_library();
     report.finding("library", library ? *library : library.error().message);
     const Options options = options_here(report);
-    const auto paranoid = number_in_file("/proc/sys/kernel/perf_event_paranoid");
+    const auto paranoid = read_sysctl("/proc/sys/kernel/perf_event_paranoid");
     const bool works = report_engine(report, options, paranoid.value_or(2));
     report.finding("paranoid level", paranoid ? std::to_string(*paranoid) + ": " + meaning_of_paranoid(*paranoid) +
                                                     (geteuid() == 0 ? "; root may do all of it" : "")
                                               : "unknown: /proc/sys/kernel/perf_event_paranoid cannot be read");
-    report.finding("seccomp", seccomp_mode() == 2 ? "a filter is active; it may refuse perf_event_open" : "no filter");
+    report.finding("seccomp", is_filtered() ? "a filter is active; it may refuse perf_event_open" : "no filter");
     if (works) report_waits(report, options);
     report_memory(report);
     report_kernel_symbols(report);

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/paths.hpp"
 #include "output_of.hpp"
 #include "symbolize/debug_file.hpp"
 #include "symbolize/elf_file.hpp"
@@ -72,11 +73,6 @@ std::string own_allocator(const ElfFile& file) {
         if (!found.empty()) break;
     }
     return found;
-}
-
-/// `ld-linux-x86-64.so.2 ./prog` preloads into the program that it loads.
-bool is_dynamic_loader(const std::string& path) {
-    return real_path(path).substr(real_path(path).rfind('/') + 1).starts_with("ld-linux");
 }
 
 bool is_32_bit(const std::string& path) {
@@ -145,7 +141,8 @@ PreloadObstacle preload_obstacle(const std::string& name) {
         if (interpreter.empty()) break;
         path = find_program(interpreter);
     }
-    if (path.empty() || is_dynamic_loader(path)) return {};
+    // `ld-linux-x86-64.so.2 ./prog` preloads into the program that it loads.
+    if (path.empty() || is_dynamic_linker(real_path(path))) return {};
     if (is_32_bit(path)) return {path + " is a 32-bit program: nothing of it is sampled; build it for 64 bits", true};
     const auto facts = elf_facts(path);
     if (!facts) return {};

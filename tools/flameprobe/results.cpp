@@ -6,6 +6,7 @@
 #include <set>
 #include <vector>
 
+#include "collect/profile_file.hpp"
 #include "export/output.hpp"
 
 namespace flameprobe {
@@ -33,16 +34,12 @@ struct File {
     timespec written{};
 };
 
-bool earlier(const timespec& a, const timespec& b) {
-    return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
-}
-
 void add_matches(const std::string& pattern, const timespec& start, std::vector<File>& files) {
     glob_t found{};
     if (glob(pattern.c_str(), 0, nullptr, &found) == 0) {
         for (std::size_t i = 0; i < found.gl_pathc; ++i) {
             struct stat status {};
-            if (stat(found.gl_pathv[i], &status) != 0 || earlier(status.st_mtim, start)) continue;
+            if (stat(found.gl_pathv[i], &status) != 0 || is_later(start, status.st_mtim)) continue;
             files.push_back({found.gl_pathv[i], status.st_mtim});
         }
     }
@@ -92,7 +89,7 @@ FoundResults find_results(const std::string& out, pid_t pid, const timespec& sta
         if (candidates.empty()) continue;
         const File* last = &candidates.front();
         for (const File& file : candidates) {
-            if (earlier(last->written, file.written)) last = &file;
+            if (is_later(file.written, last->written)) last = &file;
         }
         std::set<std::string> distinct;
         for (const File& file : all) distinct.insert(file.path);

@@ -79,10 +79,10 @@ bool is_collector(const fs::path& task) {
 /// Of a collector that is a thread: it may have descriptors of its own. The others' are not read, as there may be
 /// thousands of threads, with thousands of descriptors that they share.
 std::optional<OpenProfile> profile_of_threads(const fs::path& process, pid_t pid, const Believed& believed) {
-    std::error_code error;
-    for (fs::directory_iterator task(process / "task", error), end; !error && task != end; task.increment(error)) {
-        if (!is_collector(task->path())) continue;
-        if (auto found = profile_in(task->path(), pid, believed)) return found;
+    for (const pid_t tid : numbers_in(process / "task")) {
+        const fs::path task = process / "task" / std::to_string(tid);
+        if (!is_collector(task)) continue;
+        if (auto found = profile_in(task, pid, believed)) return found;
     }
     return std::nullopt;
 }
@@ -98,13 +98,11 @@ Result<OpenProfile> profile_of_process(pid_t pid) {
     if (!is_running(pid) || !user) return Error{"there is no process " + number};
     const Believed believed{*user};
     if (auto found = profile_of_threads(process, pid, believed)) return std::move(*found);
-    std::error_code error;
-    for (fs::directory_iterator entry("/proc", error), end; !error && entry != end; entry.increment(error)) {
-        const std::string name = entry->path().filename();
-        if (name.find_first_not_of("0123456789") != name.npos || !is_collector(entry->path())) continue;
-        const auto its_user = effective_user_of(entry->path().string());
+    for (const pid_t other : numbers_in("/proc")) {
+        const fs::path collector = "/proc/" + std::to_string(other);
+        const auto its_user = is_collector(collector) ? effective_user_of(collector.string()) : std::nullopt;
         if (!its_user || !believed.contains(*its_user)) continue;
-        if (auto found = profile_in(entry->path(), pid, believed)) return std::move(*found);
+        if (auto found = profile_in(collector, pid, believed)) return std::move(*found);
     }
     return Error{"process " + number + " is not being profiled, or not by this user: start it with 'flameprobe run'" +
                  (geteuid() != 0 ? ", or ask as its user" : "")};

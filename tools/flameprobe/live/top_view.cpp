@@ -27,18 +27,6 @@ std::string share(std::uint64_t part, std::uint64_t whole) {
     return right(fixed_text(whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole), 1), 6);
 }
 
-/// Cuts between characters, not bytes.
-std::string fit(const std::string& raw, std::size_t columns) {
-    const std::string text = clean_text(raw);
-    std::size_t at = 0, used = 0;
-    while (at < text.size() && used < columns) {
-        do ++at;
-        while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80);
-        ++used;
-    }
-    return text.substr(0, at);
-}
-
 struct Sum {
     std::string name;
     std::uint64_t weight = 0;
@@ -118,7 +106,7 @@ public:
 
 private:
     void add(LineKind kind, const std::string& text) {
-        if (lines_.size() < options_.rows) lines_.push_back({kind, fit(text, options_.columns)});
+        if (lines_.size() < options_.rows) lines_.push_back({kind, fit_columns(clean_text(text), options_.columns)});
     }
     /// A line for each of its threads, and below it where that waits.
     void add_deadlock(std::string_view sentence, const std::map<std::uint32_t, std::vector<std::string>>& stacks) {
