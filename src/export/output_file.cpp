@@ -134,6 +134,12 @@ Result<void> OutputFile::commit() {
     return {};
 }
 
+Result<void> write_file(const std::string& path, std::string_view text) {
+    OutputFile file(path);
+    file.write(text);
+    return file.commit();
+}
+
 void OutputFile::fail(const std::string& why) {
     if (!failed()) failure_ = why;
 }

@@ -56,4 +56,7 @@ private:
     sigset_t old_signals_{};
 };
 
+/// A file of this text.
+Result<void> write_file(const std::string& path, std::string_view text);
+
 }  // namespace flameprobe

@@ -115,7 +115,6 @@ Result<void> archive_process(const Unnamed& from, const Unnamed& to, const std::
 }
 
 Result<void> write_to(const std::vector<ProcessPart>& parts, OutputFile& file) {
-    if (file.failed()) return file.commit();
     auto written = write_processes(parts, [&file](std::string_view piece) { file.write(piece); });
     return written ? file.commit() : written;
 }

@@ -48,9 +48,7 @@ Result<void> write_text_beside(const std::string& text, const std::string& pictu
     const auto name = picture.rfind('/') + 1, dot = picture.rfind('.');  // npos + 1 is 0
     const std::string path = (dot == picture.npos || dot <= name ? picture : picture.substr(0, dot)) + ".txt";
     if (is_foreign(path)) return Error{path + ": is no provenance of a picture, and was left as it is"};
-    OutputFile file(path);
-    if (!file.failed()) file.write(text);
-    return file.commit();
+    return write_file(path, text);
 }
 
 }  // namespace flameprobe

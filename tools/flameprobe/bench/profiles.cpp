@@ -136,9 +136,7 @@ Result<void> write_picture(const std::vector<PictureInput>& inputs, const std::s
     NamedProfile all = merged.take();
     merge_threads(all);  // so that pictures of few and of many workers can be compared
     if (auto written = write_output(all, *format, path, options); !written) return written;
-    OutputFile provenance(path.substr(0, path.rfind('.')) + ".txt");
-    if (!provenance.failed()) provenance.write(provenance_text(all));
-    return provenance.commit();
+    return write_file(path.substr(0, path.rfind('.')) + ".txt", provenance_text(all));
 }
 
 Result<void> write_png_of(const std::string& svg_path, const std::string& png_path) {
@@ -147,10 +145,7 @@ Result<void> write_png_of(const std::string& svg_path, const std::string& png_pa
     if (!svg) return Error{svg_path + ": cannot be read"};
     std::string png;
     const auto drawn = write_image(text, ImageKind::png, [&png](std::string_view piece) { png += piece; });
-    if (!drawn) return drawn;
-    OutputFile file(png_path);
-    if (!file.failed()) file.write(png);
-    return file.commit();
+    return drawn ? write_file(png_path, png) : drawn;
 }
 
 }  // namespace flameprobe::bench

@@ -112,9 +112,7 @@ Result<void> Store::make_pictures_place() const {
 }
 
 Result<void> Store::write(const std::string& name, const std::string& text) const {
-    OutputFile file(absolute_ + "/" + name);
-    if (!file.failed()) file.write(text);
-    return file.commit();
+    return write_file(absolute_ + "/" + name, text);
 }
 
 }  // namespace flameprobe::bench

@@ -112,12 +112,6 @@ Result<CompareRequest> parse_compare(int argc, char* argv[]) {
     return request;
 }
 
-Result<void> write(const std::string& path, const std::string& text) {
-    OutputFile file(path);
-    if (!file.failed()) file.write(text);
-    return file.commit();
-}
-
 Result<Measurement> read_side(const std::string& name, const CompareRequest& request) {
     const auto path = find_side(name, request.store);
     if (!path) return path.error();
@@ -145,9 +139,9 @@ Result<TwoSides> read_sides(const CompareRequest& request) {
 
 Result<void> write_form(const std::string& path, const Judgement& judgement, const bench::Document& document,
                         const Named& names) {
-    if (path.ends_with(".json")) return write(path, judgement_json(judgement, names.before, names.after));
-    return write(path,
-                 path.ends_with(".md") ? bench::to_markdown(document) : bench::to_html(document, "FlameProbe compare"));
+    if (path.ends_with(".json")) return write_file(path, judgement_json(judgement, names.before, names.after));
+    return write_file(
+        path, path.ends_with(".md") ? bench::to_markdown(document) : bench::to_html(document, "FlameProbe compare"));
 }
 
 }  // namespace

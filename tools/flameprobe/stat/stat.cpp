@@ -90,9 +90,7 @@ bool counts_waits(const std::string& events) {
 /// False if it could not be written, after a message.
 bool write_out(const StatRequest& request, const std::string& text) {
     if (request.out.empty()) return print_text(stderr, text);
-    OutputFile file(request.out);
-    if (!file.failed()) file.write(text);
-    const auto written = file.commit();
+    const auto written = write_file(request.out, text);
     if (!written) complain(0, written.error().message);
     return static_cast<bool>(written);
 }
