@@ -1,11 +1,9 @@
 #include "push/container_roots.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <optional>
 
 #include "base/clock.hpp"
@@ -38,11 +36,8 @@ void ContainerRoots::forget() {
 
 void ContainerRoots::look() {
     looked_ = true;
-    const std::unique_ptr<DIR, int (*)(DIR*)> all(::opendir("/proc"), ::closedir);
-    if (!all) return;
-    while (const dirent* entry = ::readdir(all.get())) {
-        if (std::isdigit(static_cast<unsigned char>(entry->d_name[0])) == 0) continue;
-        Descriptor process(::openat(::dirfd(all.get()), entry->d_name, O_PATH | O_DIRECTORY | O_CLOEXEC));
+    for (const pid_t pid : numbers_in("/proc")) {
+        Descriptor process(::open(("/proc/" + std::to_string(pid)).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
         const std::string place = process ? place_of(path_of(process)) : "";
         const auto started = place.empty() ? std::nullopt : start_of(path_of(process));
         if (!started) continue;

@@ -5,10 +5,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/binary_text.hpp"
+#include "base/clock.hpp"
 #include "export/gzip.hpp"
 #include "export/output.hpp"
 #include "export/profile_values.hpp"
-#include "outside/byte_reader.hpp"
+#include "protobuf_fields.hpp"
 
 namespace flameprobe::push {
 
@@ -59,9 +60,8 @@ Request for_pyroscope(const NamedProfile& profile, const ServerOptions& options,
             name += (name.empty() ? "" : ",") + key + '=' + value;
     }
     name = service + '{' + name + '}';
-    constexpr std::uint64_t one_second = 1'000'000'000;
     const std::uint64_t from = profile.run.start_unix_ns;
-    const std::uint64_t until = from + std::max(profile.summary.duration_ns, one_second);
+    const std::uint64_t until = from + std::max(profile.summary.duration_ns, ns_per_second);
     const std::string boundary = "flameprobe-0f2c4b7a9d3e5f61";
     const auto part = [&](const std::string& part_name, const std::string& content) {
         return "--" + boundary + "\r\nContent-Disposition: form-data; name=\"" + part_name + "\"; filename=\"" +
@@ -71,7 +71,7 @@ Request for_pyroscope(const NamedProfile& profile, const ServerOptions& options,
     Request request;
     request.profile_bytes = uncompressed_size(pprof);
     request.url = with_path(to, "/ingest") + "?spyName=flameprobe&name=" + url_encoded(name) +
-                  "&from=" + std::to_string(from / one_second) + "&until=" + std::to_string(until / one_second);
+                  "&from=" + std::to_string(from / ns_per_second) + "&until=" + std::to_string(until / ns_per_second);
     request.headers = {"Content-Type: multipart/form-data; boundary=" + boundary};
     request.body = part("profile", pprof);
     const ProfileValue value = values_of(profile).of_sample.back();
@@ -154,37 +154,16 @@ bool is_known_already(std::string_view text) {
     return has_any(text, words);
 }
 
-std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
-
-/// Calls `field` with each field's key, and with its value or its bytes. Stops where the message is not whole.
-void each_field(std::string_view message, const auto& field) {
-    ByteReader in(bytes_of(message));
-    while (!in.at_end()) {
-        const std::uint64_t key = in.varint();
-        constexpr std::uint64_t wire_types = 7, number = 0, text = 2;
-        if ((key & wire_types) == number) {
-            const std::uint64_t value = in.varint();
-            if (in.ok()) field(key >> 3, value, std::string());
-        } else if ((key & wire_types) == text) {
-            const std::string value = in.string();
-            if (in.ok()) field(key >> 3, std::uint64_t{0}, value);
-        } else {
-            return;
-        }
-        if (!in.ok()) return;
-    }
-}
-
 }  // namespace
 
 std::string rejection_in(std::string_view response) {
     std::uint64_t rejected = 0;
     std::string why;
-    each_field(response, [&](std::uint64_t number, std::uint64_t, const std::string& partial_success) {
+    each_field(std::as_bytes(std::span(response)), [&](std::uint64_t number, std::uint64_t, auto partial_success) {
         if (number != 1) return;
-        each_field(partial_success, [&](std::uint64_t inner, std::uint64_t value, const std::string& text) {
+        each_field(partial_success, [&](std::uint64_t inner, std::uint64_t value, auto text) {
             if (inner == 1) rejected = value;
-            if (inner == 2) why = text;
+            if (inner == 2) why.assign(reinterpret_cast<const char*>(text.data()), text.size());
         });
     });
     return rejected == 0 ? "" : std::to_string(rejected) + " profiles rejected: " + why;

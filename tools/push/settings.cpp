@@ -77,13 +77,6 @@ Problem label(Settings& into, const Text& text) {
     return {};
 }
 
-Problem port(Settings& into, const Text& text) {
-    const auto number = number_in<std::uint16_t>(text);
-    if (!number) return "'" + text + "' is not a port";
-    into.metrics_port = *number;
-    return {};
-}
-
 CommandOption<Settings> text_option(const char* name, std::string Settings::*field) {
     return {name, required_argument, always([field](Settings& into, const Text& value) { into.*field = value; })};
 }
@@ -134,7 +127,8 @@ std::vector<CommandOption<Settings>> known_options() {
         {"max-bytes", value, [](Settings& into, const Text& text) { return size(text, into.most_bytes); }},
         {"max-age", value, [](Settings& into, const Text& text) { return time(text, into.most_age); }},
         {"max-request", value, [](Settings& into, const Text& text) { return size(text, into.most_request_bytes); }},
-        {"metrics", value, port},
+        {"metrics", value,
+         [](Settings& into, const Text& text) { return put_number<std::uint16_t>(text, into.metrics_port); }},
         text_option("metrics-to", &Settings::metrics_to),
         {"gather", value, [](Settings& into, const Text& text) { return time(text, into.gather); }},
         {"timeout", value, [](Settings& into, const Text& text) { return time(text, into.timeout); }},

@@ -2,45 +2,19 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "base/binary_text.hpp"
 #include "export/text.hpp"
-#include "outside/byte_reader.hpp"
+#include "protobuf_fields.hpp"
 
 namespace flameprobe {
 
 namespace {
 
 using Bytes = std::span<const std::byte>;
-
-/// Calls visit(number, value, bytes) for each field; false where the message is damaged.
-bool each_field(Bytes message, const std::function<void(std::uint64_t, std::uint64_t, Bytes)>& visit) {
-    ByteReader in(message);
-    while (in.ok() && !in.at_end()) {
-        const std::uint64_t key = in.varint();
-        switch (key & 7) {
-            case 0:
-                if (const std::uint64_t value = in.varint(); in.ok()) visit(key >> 3, value, {});
-                break;
-            case 1:
-                in.take(8);
-                break;
-            case 2:
-                if (const Bytes bytes = in.take(in.varint()); in.ok()) visit(key >> 3, 0, bytes);
-                break;
-            case 5:
-                in.take(4);
-                break;
-            default:
-                return false;
-        }
-    }
-    return in.ok();
-}
 
 /// A repeated number, packed or not.
 void add_numbers(std::uint64_t value, Bytes packed, std::vector<std::uint64_t>& into) {

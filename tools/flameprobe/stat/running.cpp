@@ -2,10 +2,6 @@
 
 #include <unistd.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <system_error>
-
 #include "base/proc.hpp"
 #include "tasks.hpp"
 
@@ -43,12 +39,11 @@ RunningProcess::Figures RunningProcess::read() const {
 void RunningProcess::look() {
     const Figures found = read();
     if (found.user + found.system >= now_.user + now_.system) now_ = found;  // else it has ended
-    std::error_code gone;
-    for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(pid_) + "/task", gone)) {
-        const std::string status = text_of(task.path().string() + "/status");
+    const std::string tasks = "/proc/" + std::to_string(pid_) + "/task";
+    for (const pid_t tid : numbers_in(tasks)) {
+        const std::string status = text_of(tasks + "/" + std::to_string(tid) + "/status");
         if (status.empty()) continue;
-        switches_[std::atoi(task.path().filename().c_str())] = {count_of(status, "voluntary_ctxt_switches"),
-                                                                count_of(status, "nonvoluntary_ctxt_switches")};
+        switches_[tid] = {count_of(status, "voluntary_ctxt_switches"), count_of(status, "nonvoluntary_ctxt_switches")};
     }
 }
 
