@@ -14,7 +14,6 @@
 namespace flameprobe {
 
 enum class EngineChoice : std::uint8_t { automatic, ring, signal, timer };
-enum class UnwindChoice : std::uint8_t { automatic, dwarf, frame_pointer };
 enum class KernelChoice : std::uint8_t { automatic, on, off };
 enum class LogMode : std::uint8_t { automatic, quiet, standard_error, file };
 
@@ -29,7 +28,7 @@ struct Options {
     std::string out = default_out;
     std::vector<Format> formats = {Format::folded, Format::svg};
     EngineChoice engine = EngineChoice::automatic;
-    UnwindChoice unwind = UnwindChoice::automatic;
+    bool by_frame_pointers = false;            // rather than by unwind tables
     std::uint32_t stack_bytes = 0;             // 1024 to most_stack_bytes, a multiple of 8; 0: see stack_bytes_for()
     std::string event = "cpu-clock";           // the run's own event
     std::vector<std::string> more_events;      // perf's, sampled beside it

@@ -56,7 +56,7 @@ RunInfo describe_run(const Options& options, const Engine& engine, std::uint64_t
     run.mark = family().mark();
     run.engine = facts.engine;
     run.engine_reason = engine.reason;
-    run.unwinder = options.unwind == UnwindChoice::frame_pointer ? "fp" : "dwarf";
+    run.unwinder = options.by_frame_pointers ? "fp" : "dwarf";
     run.event = facts.event;
     run.event_kind = facts.event_kind;
     run.kernel = facts.kernel                          ? "on"

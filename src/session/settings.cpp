@@ -122,8 +122,8 @@ bool set_stack(Text text, Options& options) {
 
 bool set_offcpu_least(Text text, Options& options) {
     // Without a unit: microseconds, in which folded text counts.
-    const auto ns = quantity_in(
-        text, {{"ns", 1}, {"us", 1'000}, {"ms", ns_per_ms}, {"s", ns_per_second}, {"", 1'000}}, ns_per_day);
+    const auto ns =
+        quantity_in(text, {{"ns", 1}, {"us", 1'000}, {"ms", ns_per_ms}, {"s", ns_per_second}, {"", 1'000}}, ns_per_day);
     if (!ns) return false;
     options.offcpu_least_ns = *ns;
     return true;
@@ -206,11 +206,7 @@ std::vector<Setting> make_settings() {
          }},
         {"FLAMEPROBE_UNWIND", 0, "NAME", "auto, dwarf, fp", "auto, dwarf or fp",
          [](Text text, Options& o) {
-             return choose(text,
-                           {{"auto", UnwindChoice::automatic},
-                            {"dwarf", UnwindChoice::dwarf},
-                            {"fp", UnwindChoice::frame_pointer}},
-                           o.unwind);
+             return choose(text, {{"auto", false}, {"dwarf", false}, {"fp", true}}, o.by_frame_pointers);
          }},
         {"FLAMEPROBE_STACK", 0, "BYTES", "of stack copied with each sample", "a number of bytes from 1024 to 1048576",
          set_stack},

@@ -64,7 +64,7 @@ void report_kernel_frames(DoctorReport& report, const CaptureFacts& facts, const
 }
 
 void report_unwinder(DoctorReport& report, const Options& options, std::uint32_t stack_bytes) {
-    if (options.unwind == UnwindChoice::frame_pointer) {
+    if (options.by_frame_pointers) {
         report.finding("unwinder",
                        "fp, asked for by FLAMEPROBE_UNWIND: only code compiled with -fno-omit-frame-pointer");
         return;

@@ -32,7 +32,7 @@ TEST_CASE("settings are read, and other variables ignored") {
     CHECK(options.out == "/tmp/%e.%p.%%");
     CHECK(options.formats == std::vector<Format>{Format::json, Format::svg});
     CHECK(options.engine == EngineChoice::timer);
-    CHECK(options.unwind == UnwindChoice::frame_pointer);
+    CHECK(options.by_frame_pointers);
     CHECK(options.stack_bytes == 32760);
     CHECK(options.kernel == KernelChoice::off);
     CHECK(options.start == false);
