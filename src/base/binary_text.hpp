@@ -9,6 +9,8 @@
 
 namespace flameprobe {
 
+inline constexpr std::string_view upper_case_digits = "0123456789ABCDEF";
+
 /// Two digits a byte, as build ids are written.
 inline std::string hex_text(std::string_view bytes, std::string_view digits = "0123456789abcdef") {
     std::string text;
@@ -23,6 +25,18 @@ inline std::string hex_text(std::string_view bytes, std::string_view digits = "0
 inline std::string hex_number(std::uint64_t number) {
     char digits[16];
     return "0x" + std::string(digits, std::to_chars(digits, digits + sizeof digits, number, 16).ptr);
+}
+
+/// "a b" is "a%20b" (RFC 3986). Letters, digits and what is in `kept` stay.
+inline std::string percent_encoded(std::string_view text, std::string_view kept = "-._~") {
+    std::string encoded;
+    for (; !text.empty(); text.remove_prefix(1)) {
+        const char c = text.front();
+        const bool stays =
+            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || kept.find(c) != kept.npos;
+        encoded += stays ? std::string(1, c) : "%" + hex_text(text.substr(0, 1), upper_case_digits);
+    }
+    return encoded;
 }
 
 /// RFC 4648, with padding.

@@ -21,7 +21,7 @@ std::string breakpad_id(std::string build_id) {
     std::reverse(build_id.begin(), build_id.begin() + 4);
     std::reverse(build_id.begin() + 4, build_id.begin() + 6);
     std::reverse(build_id.begin() + 6, build_id.begin() + 8);
-    return hex_text(build_id, "0123456789ABCDEF") + '0';
+    return hex_text(build_id, upper_case_digits) + '0';
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ Request for_pyroscope(const NamedProfile& profile, const ServerOptions& options,
     const std::string pprof = pprof_of(profile, options);
     Request request;
     request.profile_bytes = uncompressed_size(pprof);
-    request.url = with_path(to, "/ingest") + "?spyName=flameprobe&name=" + url_encoded(name) +
+    request.url = with_path(to, "/ingest") + "?spyName=flameprobe&name=" + percent_encoded(name) +
                   "&from=" + std::to_string(from / ns_per_second) + "&until=" + std::to_string(until / ns_per_second);
     request.headers = {"Content-Type: multipart/form-data; boundary=" + boundary};
     request.body = part("profile", pprof);
@@ -100,21 +100,6 @@ Request for_parca(const NamedProfile& profile, const ServerOptions& options, con
 }
 
 }  // namespace
-
-std::string url_encoded(const std::string& text) {
-    constexpr std::string_view digits = "0123456789ABCDEF";
-    std::string encoded;
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-                           c == '.' || c == '_' || c == '~';
-        if (plain)
-            encoded += c;
-        else
-            ((encoded += '%') += digits[byte >> 4]) += digits[byte & 15];
-    }
-    return encoded;
-}
 
 Request request_for(const NamedProfile& profile, const ServerOptions& options, const Settings& settings) {
     if (settings.protocol == Protocol::pyroscope) return for_pyroscope(profile, options, settings.to);

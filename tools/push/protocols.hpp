@@ -13,9 +13,6 @@ namespace flameprobe::push {
 /// The request that sends `profile` to the server. options.labels has service_name.
 Request request_for(const NamedProfile& profile, const ServerOptions& options, const Settings& settings);
 
-/// "a b" is "a%20b" (RFC 3986).
-std::string url_encoded(const std::string& text);
-
 enum class Verdict {
     accepted,
     later,      // worth another try

@@ -127,7 +127,7 @@ TEST_CASE("a report begins with the answer and its plot, then come pictures, the
     CHECK(table != std::string::npos);
     CHECK(html.find("; in proportion it would be 4 times, so 23.") != std::string::npos);
     CHECK(html.find("CPU time per request grows: lock by 300 ns.") != std::string::npos);
-    for (const char* legend : {">ideal: in proportion<", ">Amdahl's law<", ">measured, 95 %<", "stroke-dasharray"})
+    for (const char* legend : {">ideal: in proportion<", ">Amdahl&#39;s law<", ">measured, 95 %<", "stroke-dasharray"})
         CHECK_MESSAGE(html.find(legend) != std::string::npos, legend);
     for (const char* tick : {">0<", ">1,000<", ">2,000<", ">3,000<"})
         CHECK_MESSAGE(html.find(tick) != std::string::npos, tick);

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "base/binary_text.hpp"
 #include "export/text.hpp"
 #include "render/short_name.hpp"
+#include "render/text.hpp"
 
 namespace flameprobe::bench {
 
@@ -11,12 +13,6 @@ namespace {
 
 bool is_left(const Table& table, std::size_t column) {
     return column == 0 || std::find(table.left.begin(), table.left.end(), column) != table.left.end();
-}
-
-/// Characters, not bytes: names are UTF-8.
-std::size_t width_of(const std::string& text) {
-    return static_cast<std::size_t>(
-        std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
 std::string markdown_escaped(const std::string& text) {
@@ -29,17 +25,7 @@ std::string markdown_escaped(const std::string& text) {
 }
 
 /// Escapes spaces and parentheses, which names of the user's directories may have.
-std::string url_escaped(const std::string& path) {
-    constexpr char digits[] = "0123456789ABCDEF";
-    std::string out;
-    for (const char c : path) {
-        const auto byte = static_cast<unsigned char>(c);
-        const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                           std::string("/-_.=,+~").find(c) != std::string::npos;
-        out += plain ? std::string(1, c) : std::string{'%', digits[byte >> 4], digits[byte & 15]};
-    }
-    return out;
-}
+std::string url_escaped(const std::string& path) { return percent_encoded(path, "/-_.=,+~"); }
 
 /// A flame graph searches for the regular expression after "#s=".
 std::string address_of(const Cell& cell) {
@@ -135,15 +121,16 @@ struct Text {
     void operator()(const Chart&) {}
     void operator()(const Table& table) {
         std::vector<std::size_t> widths;
-        for (const std::string& title : table.header) widths.push_back(width_of(title));
+        for (const std::string& title : table.header) widths.push_back(flameprobe::columns(title));
         for (const auto& row : table.rows) {
-            for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i].text));
+            for (std::size_t i = 0; i < row.size(); ++i)
+                widths[i] = std::max(widths[i], flameprobe::columns(row[i].text));
         }
         fit(widths);
         const auto line = [&](const auto& cells, const auto& text) {
             std::string whole;
             for (std::size_t i = 0; i < cells.size(); ++i) {
-                const std::string pad(widths[i] - width_of(text(cells[i])), ' ');
+                const std::string pad(widths[i] - flameprobe::columns(text(cells[i])), ' ');
                 whole += (i == 0 ? "  " : "   ") + (is_left(table, i) ? text(cells[i]) + pad : pad + text(cells[i]));
             }
             whole.erase(whole.find_last_not_of(' ') + 1);
@@ -185,18 +172,7 @@ constexpr const char* style =
 
 std::string html_escaped(const std::string& text) {
     std::string out;
-    for (const char c : one_line(text)) {
-        if (c == '&')
-            out += "&amp;";
-        else if (c == '<')
-            out += "&lt;";
-        else if (c == '>')
-            out += "&gt;";
-        else if (c == '"')
-            out += "&quot;";
-        else
-            out += c;
-    }
+    append_xml(out, one_line(text));
     return out;
 }
 

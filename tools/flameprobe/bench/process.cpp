@@ -78,7 +78,7 @@ bool Process::wait(Seconds most) {
         if (ended_ || now >= until || (!first && interruption() != 0)) break;
         // A pidfd is readable when the process ends; without one (before Linux 5.3) we check every two milliseconds.
         pollfd wanted{pidfd_.get(), POLLIN, 0};
-        const std::uint64_t left = std::min<std::uint64_t>((until - now) / 1'000'000 + 1, pidfd_ ? 1000 : 2);
+        const std::uint64_t left = std::min<std::uint64_t>((until - now) / ns_per_ms + 1, pidfd_ ? 1000 : 2);
         poll(&wanted, pidfd_ ? 1 : 0, static_cast<int>(left));
     }
     return ended_;
@@ -143,7 +143,7 @@ std::uint64_t tree_cpu_ns(pid_t root) {
             if (tree.contains(stat.parent) || stat.group == root) tree.insert(pid);
         }
     }
-    static const std::uint64_t tick_ns = 1'000'000'000 / static_cast<std::uint64_t>(sysconf(_SC_CLK_TCK));
+    static const std::uint64_t tick_ns = ns_per_second / static_cast<std::uint64_t>(sysconf(_SC_CLK_TCK));
     std::uint64_t sum = 0;
     for (const pid_t pid : tree) {
         const std::uint64_t used = read_clock(process_cpu_clock(static_cast<std::uint32_t>(pid))),
