@@ -89,9 +89,9 @@ void SymbolTable::add_table(const ElfFile& file, std::string_view section_name) 
         const bool is_typed = ELF64_ST_TYPE(symbol.st_info) != STT_NOTYPE;
         if (is_typed || !is_no_name(file.text(names, symbol.st_name))) near.add(symbol.st_value, end_of(symbol));
     });
-    const std::vector<std::uint64_t> starts = near.starts();
+    const SortedAddresses starts(near.starts());
     for_each_code_symbol(file, *table, [&](const Elf64_Sym& symbol) {
-        if (std::ranges::binary_search(starts, symbol.st_value)) add_one(symbol);
+        if (starts.has(symbol.st_value)) add_one(symbol);
     });
 }
 

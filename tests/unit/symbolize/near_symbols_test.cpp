@@ -14,6 +14,26 @@
 using namespace flameprobe;
 using namespace flameprobe::test;
 
+TEST_CASE("sorted addresses are found as by a binary search, close together and far apart") {
+    std::mt19937_64 random(1);  // NOLINT(cert-msc51-cpp): the same every time
+    for (int round = 0; round < 2000; ++round) {
+        CAPTURE(round);
+        std::vector<std::uint64_t> all(random() % 9);
+        const auto any = [&] { return random() >> random() % 64; };  // of every size
+        for (std::uint64_t& address : all) address = any();
+        std::ranges::sort(all);
+        const SortedAddresses sorted(all);
+        const auto check = [&](std::uint64_t address) {
+            const auto expected = std::ranges::lower_bound(all, address);
+            CHECK(sorted.first_from(address) == static_cast<std::size_t>(expected - all.begin()));
+            CHECK(sorted.has(address) == (expected != all.end() && *expected == address));
+        };
+        for (const std::uint64_t address : all)
+            for (const std::uint64_t near : {address - 1, address, address + 1}) check(near);
+        for (int i = 0; i < 4; ++i) check(any());
+    }
+}
+
 TEST_CASE("functions that hold an address, the last before it and what reaches over that one are near it") {
     const std::vector<std::uint64_t> addresses = {100, 200};
     NearSymbols near(addresses);
