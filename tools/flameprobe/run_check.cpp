@@ -37,7 +37,10 @@ std::string event_problem(const std::string& value) {
     for (const std::string& event : events) {
         CaptureOptions capture;
         capture.event = event;
-        if (const auto counts = try_event(capture); !counts) return event + ": " + counts.error().message;
+        const auto counts = try_event(capture);
+        if (counts) continue;
+        const std::string why = counts.error().message;
+        return why.starts_with(event) ? why : event + ": " + why;
     }
     return {};
 }
