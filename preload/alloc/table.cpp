@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <link.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "counting.hpp"
 #include "memory.hpp"
@@ -29,9 +30,11 @@ bool is_stand_in(void* function) noexcept {
            symbol != nullptr && symbol->st_shndx == SHN_UNDEF;
 }
 
-/// The first file behind the program that has a malloc: calls find that one.
+/// The first file behind the program that has a malloc: calls find that one. Not libflameprobe.so, which may not have
+/// begun: dlopen would run its constructor, which waits for a thread that needs the dynamic linker's lock.
 void* first_malloc_of_a_library() noexcept {
     for (const link_map* map = _r_debug.r_map->l_next; map != nullptr; map = map->l_next) {
+        if (::strstr(map->l_name, "/libflameprobe.so") != nullptr) continue;
         void* const library = ::dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
         if (library == nullptr) continue;                   // the kernel's
         void* const function = ::dlsym(library, "malloc");  // or of a library that this one needs
