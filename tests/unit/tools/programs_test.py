@@ -9,7 +9,7 @@ import unittest
 RENDER = os.environ["FLAMEPROBE_RENDER"]
 FLAMEPROBE = os.environ["FLAMEPROBE"]
 # The example in docs/formats.md.
-ONE_SAMPLE = bytes.fromhex("4650524f42451a0101000000270000006bc482ff250800e707046d61696e1d11048080800280200000062f62696e"
+ONE_SAMPLE = bytes.fromhex("4650524f42451a0201000000270000006bc482ff250800e707046d61696e1d11048080800280200000062f62696e"
                            "2f780003c6040100a484d10901")
 FOLDED = "main;a;b 10\nmain;a 5\nworker;c 1\n"
 
@@ -62,7 +62,7 @@ class Render(unittest.TestCase):
         self.refuse(1, "not a .fprobe", self.write(self.path("garbage.fprobe"), bytes(range(256)) * 4))
         self.refuse(1, "no text", self.write(self.path("garbage"), bytes(range(256)) * 4))
         self.refuse(1, "format 9", self.write(self.path("later.fprobe"), b"FPROBE\x1a\x09"))
-        self.refuse(1, "no whole block", self.write(self.path("killed.fprobe"), b"FPROBE\x1a\x01\x01"))
+        self.refuse(1, "no whole block", self.write(self.path("killed.fprobe"), b"FPROBE\x1a\x02\x01"))
 
     def test_wrong_usage(self):
         self.refuse(2, "at least one input")
