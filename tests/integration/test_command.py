@@ -162,7 +162,7 @@ class Run(Case):
     def test_what_a_refused_number_or_event_is_told_by(self):
         for argv, said in ((["live", "--port", "99999", "1"], "--port: '99999' is not a whole number from 0 to 65535"),
                            (["render", "x", "--top", "-1"], "--top: '-1' is not a whole number from 0 on"),
-                           (["render", "x", "--min-width", "x"], "--min-width: 'x' is not a number")):
+                           (["render", "x", "--min-width", "x"], "--min-width: 'x' is not a percentage from 0 to 100")):
             done = run([COMMAND, *argv], self.directory)
             self.assertEqual((done.returncode, done.stderr.splitlines()[0].split(": ", 1)[1]), (2, said))
         done = run([COMMAND, "run", "-e", "cpu,cycles", "true"], self.directory)
