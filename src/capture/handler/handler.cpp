@@ -7,6 +7,7 @@
 
 #include <atomic>
 
+#include "base/clock.hpp"
 #include "capture/handler/hooks.hpp"
 #include "capture/handler/kernel_action.hpp"
 #include "capture/handler/raw_system_call.hpp"
@@ -69,7 +70,7 @@ std::uint64_t now(const State& state) noexcept {
     if ((state.clock == nullptr || state.clock(clock, &time) != 0) && !silent) {
         system_call(SYS_clock_gettime, long{clock}, &time);
     }
-    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+    return ns_of(time);
 }
 
 // rt_sigreturn makes uc_stack the thread's alternate stack (kernel/signal.c, restore_altstack): so a thread
@@ -97,7 +98,7 @@ std::uint64_t own_cpu_ns(const State& state) noexcept {
     timespec time{};
     if (state.silent.load(std::memory_order_acquire) || !state.may_call.load(std::memory_order_relaxed)) return 0;
     system_call(SYS_clock_gettime, long{CLOCK_THREAD_CPUTIME_ID}, &time);
-    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+    return ns_of(time);
 }
 
 /// The slot of the thread that entered a filter, for signals that name no slot: it may hold the range of its stack.
