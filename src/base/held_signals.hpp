@@ -1,6 +1,7 @@
-// A write may raise a signal: beyond RLIMIT_FSIZE, into a pipe that nobody reads, to a terminal of other jobs. By
-// default that ends or stops the host, which did not write. While one of these lives the signals are blocked; those
-// that we caused are consumed, those that were pending before stay.
+// FlameProbe's messages are written in a thread of the host, or in the collector. Such a write may raise SIGXFSZ (the
+// file is at RLIMIT_FSIZE), SIGPIPE (a pipe without a reader) or SIGTTOU (a terminal that has another job in front). By
+// default that ends or stops the host. While an object of this class lives, these signals are blocked. Those that the
+// write raised are consumed; those that were pending before stay.
 #pragma once
 
 #include <errno.h>
