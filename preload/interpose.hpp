@@ -7,10 +7,14 @@ extern "C" __attribute__((visibility("hidden"))) const char __ehdr_start, _end; 
 
 namespace flameprobe {
 
+inline bool is_ours(const void* address) noexcept {
+    return address >= static_cast<const void*>(&__ehdr_start) && address < static_cast<const void*>(&_end);
+}
+
 /// Where another library has a dlsym of its own, and passes RTLD_NEXT on, what comes next to that one may be ours.
 inline void* look_up_next(const char* name) noexcept {
     void* const found = ::dlsym(RTLD_NEXT, name);
-    if (found < static_cast<const void*>(&__ehdr_start) || found >= static_cast<const void*>(&_end)) return found;
+    if (!is_ours(found)) return found;
     void* const libc = ::dlopen(LIBC_SO, RTLD_LAZY | RTLD_NOLOAD);
     return libc == nullptr ? nullptr : ::dlsym(libc, name);
 }

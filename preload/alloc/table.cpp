@@ -1,9 +1,9 @@
 // What the collector asks of this library.
-#include <dlfcn.h>
-#include <elf.h>
-#include <link.h>
+#include <limits.h>
 #include <stdint.h>
-#include <string.h>
+#include <stdlib.h>
+
+#include <utility>
 
 #include "counting.hpp"
 #include "memory.hpp"
@@ -16,48 +16,20 @@ namespace {
 enum Reach : int { unknown, elsewhere, here };
 constinit int reach = unknown;
 
-bool is_ours(const void* function) noexcept {
-    return function >= static_cast<const void*>(__ehdr_start) && function < static_cast<const void*>(etext);
-}
-
-/// A program that is not position-independent may have an address of its own for a function of another file (psABI,
-/// "Function Addresses").
-bool is_stand_in(void* function) noexcept {
-    Dl_info info;
-    const ElfW(Sym)* symbol = nullptr;
-    return ::dladdr1(function, &info, reinterpret_cast<void**>(const_cast<ElfW(Sym)**>(&symbol)), RTLD_DL_SYMENT) !=
-               0 &&
-           symbol != nullptr && symbol->st_shndx == SHN_UNDEF;
-}
-
-/// The first file behind the program that has a malloc: calls find that one. Not libflameprobe.so, which may not have
-/// begun: dlopen would run its constructor, which waits for a thread that needs the dynamic linker's lock.
-void* first_malloc_of_a_library() noexcept {
-    for (const link_map* map = _r_debug.r_map->l_next; map != nullptr; map = map->l_next) {
-        if (::strstr(map->l_name, "/libflameprobe.so") != nullptr) continue;
-        void* const library = ::dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
-        if (library == nullptr) continue;                   // the kernel's
-        void* const function = ::dlsym(library, "malloc");  // or of a library that this one needs
-        ::dlclose(library);
-        Dl_info info;
-        if (function != nullptr && ::dladdr(function, &info) != 0 &&
-            reinterpret_cast<uintptr_t>(info.dli_fbase) == map->l_addr)
-            return function;
-    }
-    return nullptr;
-}
-
-bool find_out_what_is_reached() noexcept {
-    void* const found = ::dlsym(RTLD_DEFAULT, "malloc");
-    const bool ours = is_ours(found != nullptr && is_stand_in(found) ? first_malloc_of_a_library() : found);
-    ::dlerror();  // the host's next question is not answered by ours
-    return ours;
+/// Whether a call finds our malloc. It is tried: to look for the one that is found would take dlopen, which runs the
+/// constructors of a library that has not begun.
+bool is_called() noexcept {
+    Record probe{.left = LLONG_MAX / 2};
+    Record* const before = std::exchange(own_record, &probe);
+    ::free(::malloc(1));
+    own_record = before;
+    return probe.calls != 0;
 }
 
 bool reached() noexcept {
     int known = __atomic_load_n(&reach, __ATOMIC_RELAXED);
     if (known == unknown) {
-        known = find_out_what_is_reached() ? here : elsewhere;
+        known = is_called() ? here : elsewhere;
         __atomic_store_n(&reach, known, __ATOMIC_RELAXED);
     }
     return known == here;

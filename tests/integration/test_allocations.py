@@ -247,6 +247,19 @@ void* dlsym(void* handle, const char* name) {
             env = allocating(EVENT="alloc", LOG="stderr", FORMAT="none")
             ran = run([program, "map"], self.fresh_directory("other"), env | {"LD_PRELOAD": f"{other}:{env['LD_PRELOAD']}"})
             self.assertIn("has an allocator of its own", ran.stderr)
+        # No constructor runs before its turn, which may need what another one has begun.
+        early = []
+        for name in ("first", "second"):
+            early.append(self.directory / f"{name}.so")
+            source = self.directory / f"{name}.c"
+            source.write_text(f'#include <unistd.h>\n__attribute__((constructor)) static void begin(void) {{ if (write(2, "{name}\\n", {len(name) + 1}) < 0) _exit(9); }}\n')
+            subprocess.run(["cc", "-fPIC", "-shared", "-o", early[-1], source], env=clean_environment(), check=True, timeout=120)
+        preloaded = ":".join(map(str, early))
+        alone = run([program], self.fresh_directory("order-alone"), clean_environment() | {"LD_PRELOAD": preloaded})
+        self.assertEqual(sorted(alone.stderr.split()), ["first", "second"])
+        env = allocating(EVENT="alloc", FORMAT="none")
+        ran = run([program], self.fresh_directory("order"), env | {"LD_PRELOAD": f"{preloaded}:{env['LD_PRELOAD']}"})
+        self.assertEqual((ran.returncode, ran.stderr), (0, alone.stderr))
 
     def test_an_allocator_that_is_linked_statically_is_said(self):
         archive = OTHERS["tcmalloc"].with_name("libtcmalloc_minimal.a")
