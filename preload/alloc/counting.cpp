@@ -1,5 +1,6 @@
 #include "counting.hpp"
 
+#include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
 #include <sys/syscall.h>
@@ -215,6 +216,7 @@ void exempt_this_thread(int begin) noexcept {
 void prepare() noexcept {
     look_up_the_rest();
     look_up_operators();
+    ::dlerror();  // the host's next question is not answered by ours
     has_key = ::pthread_key_create(&at_end, thread_ends) == 0;
     if (has_key && own_record != nullptr) ::pthread_setspecific(at_end, own_record);
     use_clock(find_vdso_clock());

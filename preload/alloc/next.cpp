@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <link.h>
 #include <stdint.h>
 #include <string.h>
@@ -146,6 +147,31 @@ void find_all() noexcept {
     next = all;
 }
 
+struct LoadedFile {
+    size_t number;
+    char path[PATH_MAX];
+};
+int copy_path(dl_phdr_info* info, size_t, void* wanted) {
+    auto* const file = static_cast<LoadedFile*>(wanted);
+    if (file->number-- != 0) return 0;
+    strncpy(file->path, info->dlpi_name, sizeof file->path - 1);
+    return 1;
+}
+
+/// The function that this file itself has, not one that it needs. The file then stays loaded, since calls go there.
+void* defined_in(const char* path, const char* name) noexcept {
+    void* const library = *path == '\0' ? nullptr : ::dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+    if (library == nullptr) return nullptr;  // the program, or the kernel's
+    void* const function = ::dlsym(library, name);
+    Dl_info info;
+    void* from = nullptr;
+    if (function != nullptr && !is_ours(function) && ::dladdr1(function, &info, &from, RTLD_DL_LINKMAP) != 0 &&
+        from == library)
+        return function;
+    ::dlclose(library);
+    return nullptr;
+}
+
 }  // namespace
 
 constinit Next next{first_malloc,
@@ -188,7 +214,6 @@ void look_up_the_rest() noexcept {
     find(next.free_aligned_sized, "free_aligned_sized", free_aligned_by_address);
     find(next.mmap, "mmap", first_mmap);
     find(next.munmap, "munmap", first_munmap);
-    ::dlerror();  // the host's next question is not answered by ours
 }
 
 bool is_early(const void* address) noexcept {
@@ -208,16 +233,16 @@ bool is_of_allocator(const void* code) noexcept {
     return address >= allocator.begin && address < allocator.end;
 }
 
-void* find_operator(const char* name) noexcept {
-    if (void* const found = ::dlsym(RTLD_NEXT, name)) return found;
-    for (const char* library : {"libstdc++.so.6", "libc++.so.1"}) {
-        void* const handle = ::dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
-        void* const found = handle != nullptr ? ::dlsym(handle, name) : nullptr;
-        if (handle != nullptr) ::dlclose(handle);
-        if (found != nullptr) return found;
+void* find_out_of_sight(const char* name) noexcept {
+    void* found = nullptr;
+    LoadedFile file{};
+    for (size_t number = 0; found == nullptr; ++number) {
+        file.number = number;
+        if (::dl_iterate_phdr(copy_path, &file) == 0) break;
+        found = defined_in(file.path, name);
     }
     ::dlerror();  // the host's next question is not answered by ours
-    return nullptr;
+    return found;
 }
 
 }  // namespace flameprobe::alloc

@@ -50,7 +50,8 @@ bool is_early(const void* address) noexcept;
 void* move_early(void* address, size_t size) noexcept;
 /// Whether this code address is in the library that has the next malloc.
 bool is_of_allocator(const void* code) noexcept;
-/// By its mangled name, an operator of the next library, or of the C++ library if that was loaded out of sight.
-void* find_operator(const char* name) noexcept;
+/// The function of that name of any library that was loaded out of sight, as a plugin with its C++ library is. Not as
+/// the program begins: it runs the constructors of libraries that have not begun.
+void* find_out_of_sight(const char* name) noexcept;
 
 }  // namespace flameprobe::alloc

@@ -1,5 +1,6 @@
 // C++'s operators new and delete. Those of the C++ library call malloc and free, where they count; an allocator may
 // have its own, which do not.
+#include <dlfcn.h>
 #include <stddef.h>
 
 #include "counting.hpp"
@@ -35,15 +36,18 @@ public:
 
     void* find() noexcept {
         alloc::look_up();
-        void* const found = find_operator(name_);
-        if (found != nullptr) __atomic_store_n(&found_, found, __ATOMIC_RELAXED);
-        return found;
+        return known_as(::dlsym(RTLD_NEXT, name_));
     }
 
 private:
     void* look_up() noexcept {
-        void* const found = find();
+        void* found = find();
+        if (found == nullptr) found = known_as(find_out_of_sight(name_));
         if (found == nullptr) __builtin_trap();  // code that calls the operator is linked with a library that has it
+        return found;
+    }
+    void* known_as(void* found) noexcept {
+        if (found != nullptr) __atomic_store_n(&found_, found, __ATOMIC_RELAXED);
         return found;
     }
 

@@ -221,6 +221,44 @@ void* dlsym(void* handle, const char* name) {
                 self.check("c", "threads", "others", after=(library,))
                 self.check(*(["small"] if name == "mimalloc" else []), program="allocations_cpp", after=(library,))
 
+    def test_a_plugin_that_has_its_cpp_library_in_it(self):
+        """As wheels of Python have: of a program in C, it is loaded out of sight, and its operators new and delete with it."""
+        self.need("cc", "c++")
+        sources = {"plugin.cpp": """extern "C" __attribute__((noinline)) void plugin_site(int calls) {
+    for (int i = 0; i < calls; ++i) {
+        char* memory = new char[5000];
+        asm volatile("" : "+r"(memory) : : "memory");
+        delete[] memory;
+    }
+}
+""", "loader.c": """#include <dlfcn.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(void) {
+    void* const library = dlopen("./plugin.so", RTLD_NOW | RTLD_LOCAL);
+    void (*const work)(int) = library == NULL ? NULL : (void (*)(int))dlsym(library, "plugin_site");
+    if (work == NULL) return 9;
+    work(20000);
+    dlclose(library);
+    usleep(100000);
+    printf("plugin_site %d 20000\\n", 20000 * 5000);
+}
+"""}
+        for name, text in sources.items():
+            (self.directory / name).write_text(text)
+        built = subprocess.run("c++ -O1 -fPIC -shared -static-libstdc++ -static-libgcc -o plugin.so plugin.cpp && cc -O1 -o loader loader.c -ldl",
+                               shell=True, cwd=self.directory, env=clean_environment(), capture_output=True, text=True, timeout=120)
+        if built.returncode != 0:
+            self.skipTest(f"libstdc++ cannot be linked in: {built.stderr[-300:]}")
+        told = subprocess.run(["readelf", "--dyn-syms", "-W", self.directory / "plugin.so"], capture_output=True, text=True, check=True).stdout
+        self.assertRegex(told, r"DEFAULT +\d+ _Znam\b")
+        for event in ("alloc", "heap"):
+            with self.subTest(event=event):
+                ran = run([self.directory / "loader"], self.directory, allocating(EVENT=event, FORMAT="none", OUT=event))
+                self.assertEqual(ran.returncode, 0, ran.stderr)
+                text = render("--event", "alloc", "--format", "folded", "-o", "-", self.directory / f"{event}.fprobe").stdout
+                self.check_sites(read_folded(text), expected(ran.stdout))
+
     def linked_with(self, name, *options):
         self.need("cc")
         program = self.directory / f"host-{name}"
