@@ -18,7 +18,7 @@ constinit thread_local Record* own_record = nullptr;
 namespace {
 
 // Of threads of ours, and of host threads while code of ours runs in them.
-constinit Record exempt_record{.left = LLONG_MAX / 2};
+constinit Record exempt_record{.left = far_away};
 __attribute__((tls_model("initial-exec"))) constinit thread_local Record* set_aside = nullptr;
 __attribute__((tls_model("initial-exec"))) constinit thread_local int exempt_depth = 0;
 __attribute__((tls_model("initial-exec"))) constinit thread_local int rounds = 0;  // of the destructors at its end
@@ -63,8 +63,8 @@ bool take_record(State& state) noexcept {
 /// Makes the bytes from the last draw on count, and draws again.
 void draw(const State& state, Record& record) noexcept {
     record.version.fetch_add(1, std::memory_order_acq_rel);
-    const int64_t left = bytes_to_next(record.random, state.mean);
-    record.offset += static_cast<uint64_t>(left) - static_cast<uint64_t>(record.left);
+    const auto left = static_cast<uint64_t>(bytes_to_next(record.random, state.mean));
+    record.offset += left - record.left;
     record.left = left;
     record.version.fetch_add(1, std::memory_order_release);
 }
@@ -156,11 +156,14 @@ void counted(void* address, size_t size) noexcept {
     const cpu::PlainFloats floats;  // the distance to the next sample is computed with them
     Record* record = own_record;
     if (record == &exempt_record) {
-        record->left = LLONG_MAX / 2;
+        record->left = far_away;
         return;
     }
     State* const state = ready_state();
-    if (state == nullptr) return;
+    if (state == nullptr) {  // in a forked child, whose memory another thread is making
+        if (record != nullptr) record->left = 0;
+        return;
+    }
     if (record == nullptr || record->owner.load(std::memory_order_relaxed) == 0) {
         own_record = nullptr;
         if (!take_record(*state)) return count_loose(*state, address, size);

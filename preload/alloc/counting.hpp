@@ -13,6 +13,9 @@ namespace flameprobe::alloc {
 /// Null: the thread has none yet, or is at its end.
 extern thread_local constinit Record* own_record __attribute__((tls_model("initial-exec")));
 
+/// What `left` is where nothing is sampled.
+inline constexpr uint64_t far_away = UINT64_MAX / 2;
+
 /// Counts an allocation of `size` bytes. True: it must be given to counted() when it is made.
 inline bool count(size_t size) noexcept {
     Record* const record = own_record;

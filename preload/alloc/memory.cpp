@@ -158,8 +158,8 @@ Record* claim_record(State& state, std::uint32_t tid) noexcept {
     Record* const record = &state.records[index];
     record->calls = 0;  // a forked child's thread may have counted in it before it saw that it has none
     record->random = splitmix64(std::uint64_t{tid} << 32 ^ now_ns(state) ^ std::uint64_t{index} << 48);
-    record->left = bytes_to_next(record->random, state.mean);
-    record->offset = static_cast<std::uint64_t>(record->left);
+    record->left = static_cast<std::uint64_t>(bytes_to_next(record->random, state.mean));
+    record->offset = record->left;
     begin_thread(*record);
     record->owner.store(tid, std::memory_order_release);
     return record;

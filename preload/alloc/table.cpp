@@ -1,5 +1,4 @@
 // What the collector asks of this library.
-#include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -19,7 +18,7 @@ constinit int reach = unknown;
 /// Whether a call finds our malloc. It is tried: to look for the one that is found would take dlopen, which runs the
 /// constructors of a library that has not begun.
 bool is_called() noexcept {
-    Record probe{.left = LLONG_MAX / 2};
+    Record probe{.left = far_away};
     Record* const before = std::exchange(own_record, &probe);
     ::free(::malloc(1));
     own_record = before;

@@ -87,6 +87,18 @@ SITE void map_site(size_t calls) {
     }
 }
 
+// Negative numbers, and what else overflows.
+SITE void refused_site(void) {
+    const size_t sizes[] = {SIZE_MAX, SIZE_MAX - 5, SIZE_MAX / 4 * 3, (size_t)PTRDIFF_MAX + 100000000};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
+        void* memory = NULL;
+        const size_t size = (size_t)(uintptr_t)keep((void*)sizes[i]);
+        if (keep(malloc(size)) != NULL || keep(realloc(NULL, size)) != NULL || keep(calloc(1, size)) != NULL ||
+            posix_memalign(&memory, 64, size) == 0)
+            _exit(9);
+    }
+}
+
 SITE void leak_site(void) {
     for (size_t i = 0; i < 20000; ++i) keep(malloc(5000));
 }
@@ -222,6 +234,10 @@ static void part(const char* name) {
             waitpid(child, NULL, 0);
         }
         say("middle_site", 2UL * 20000 * 10000, 40000);
+    } else if (strcmp(name, "refused") == 0) {
+        refused_site();
+        middle_site(20000);
+        say("middle_site", 20000UL * 10000, 20000);
     } else if (strcmp(name, "others") == 0) {
         array_site(30000);
         say("array_site", 30000UL * 3000, 30000);

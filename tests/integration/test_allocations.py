@@ -92,8 +92,7 @@ class Allocations(Case):
                 found[name] = int(value.replace(",", ""))
         return found
 
-    def test_c(self):
-        ran, sites = self.check("c")
+    def check_totals(self, ran, sites):
         counters = self.counters(ran)
         early = (5000 * 10000, 5000)
         for index, name in enumerate(("allocated, bytes", "allocations")):
@@ -101,6 +100,10 @@ class Allocations(Case):
             # libc's own: buffers, locale.
             self.assertGreaterEqual(counters[name], known)
             self.assertLess(counters[name] - known, (200_000, 500)[index])
+
+    def test_c(self):
+        ran, sites = self.check("c")
+        self.check_totals(ran, sites)
         own = read_folded(render("--event", "alloc", "--own-code", "--format", "folded", "-o", "-", ran.result().path("fprobe")).stdout)
         self.assertEqual(sum(count for _, count in own), sum(count for _, count in self.estimates(ran)))
         self.assertFalse([frames for frames, _ in own if any("libc_start" in frame for frame in frames)], own)
@@ -258,6 +261,10 @@ int main(void) {
                 self.assertEqual(ran.returncode, 0, ran.stderr)
                 text = render("--event", "alloc", "--format", "folded", "-o", "-", self.directory / f"{event}.fprobe").stdout
                 self.check_sites(read_folded(text), expected(ran.stdout))
+
+    def test_sizes_that_no_allocator_gives(self):
+        """They count neither, nor do they end the sampling of their thread."""
+        self.check_totals(*self.check("refused"))
 
     def linked_with(self, name, *options):
         self.need("cc")

@@ -14,7 +14,7 @@ Totals read(const Record& record) noexcept {
     Totals totals;
     for (int i = 0; i < most_tries; ++i) {
         const std::uint32_t before = record.version.load(std::memory_order_acquire);
-        totals = {get(record.offset) - static_cast<std::uint64_t>(get(record.left)), get(record.calls)};
+        totals = {get(record.offset) - get(record.left), get(record.calls)};
         if (before % 2 == 0 && record.version.load(std::memory_order_acquire) == before) break;
     }
     return totals;

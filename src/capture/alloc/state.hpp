@@ -16,7 +16,7 @@ inline constexpr std::uint32_t no_record = ~std::uint32_t{0};
 /// What one thread has allocated, exactly: `offset - left` bytes in `calls` calls. Only its thread writes; it is used
 /// again for another thread, and goes on then.
 struct alignas(64) Record {
-    std::int64_t left = 0;  // bytes to the next sample
+    std::uint64_t left = 0;  // bytes to the next sample
     std::uint64_t calls = 0;
     std::uint64_t offset = 0;
     std::uint64_t random = 0;

@@ -54,9 +54,9 @@ inline void add(std::uint64_t& cell, std::uint64_t amount) noexcept {
     __atomic_fetch_add(&cell, amount, __ATOMIC_RELAXED);
 }
 
-/// Subtracts like add(); whether nothing is left.
-inline bool count_down(std::int64_t& left, std::uint64_t amount) noexcept {
-    return __atomic_sub_fetch(&left, static_cast<std::int64_t>(amount), __ATOMIC_RELAXED) <= 0;
+/// Subtracts like add(); whether `amount` was all that is left, or more.
+inline bool count_down(std::uint64_t& left, std::uint64_t amount) noexcept {
+    return __atomic_fetch_sub(&left, amount, __ATOMIC_RELAXED) <= amount;
 }
 
 /// While it lives the calling thread computes with floating point as a program does that begins: no exception traps.

@@ -44,10 +44,10 @@ inline void add(std::uint64_t& cell, std::uint64_t amount) noexcept {
     asm volatile("addq %1, %0" : "+m"(cell) : "er"(amount) : "cc");
 }
 
-/// Subtracts like add(); whether nothing is left.
-inline bool count_down(std::int64_t& left, std::uint64_t amount) noexcept {
+/// Subtracts like add(); whether `amount` was all that is left, or more.
+inline bool count_down(std::uint64_t& left, std::uint64_t amount) noexcept {
     bool nothing;
-    asm volatile("subq %2, %0" : "+m"(left), "=@ccle"(nothing) : "er"(amount));
+    asm volatile("subq %2, %0" : "+m"(left), "=@ccbe"(nothing) : "er"(amount));
     return nothing;
 }
 
