@@ -133,6 +133,8 @@ void take_sample(State& state, const Record* record, void* address, size_t size,
     state.samples.pool.publish(cell);
     if (is_much || state.samples.pool.is_scarce_after(cell)) wake_collector(state);
     if (id == 0) return;
+    // What was alive there was freed by a way that is not seen.
+    if (asked_about.may_have(address)) Leaving(address).is_gone();
     asked_about.add(address);
     if (state.live.insert(reinterpret_cast<uintptr_t>(address), id)) return;
     asked_about.remove(address);

@@ -99,6 +99,15 @@ SITE void refused_site(void) {
     }
 }
 
+// glibc's other name of free.
+void __libc_free(void* memory);
+SITE void unseen_site(size_t calls) {
+    for (size_t i = 0; i < calls; ++i) {
+        __libc_free(keep(malloc(10000)));
+        if (i % 1000 == 0) usleep(10000);
+    }
+}
+
 SITE void leak_site(void) {
     for (size_t i = 0; i < 20000; ++i) keep(malloc(5000));
 }
@@ -238,6 +247,9 @@ static void part(const char* name) {
         refused_site();
         middle_site(20000);
         say("middle_site", 20000UL * 10000, 20000);
+    } else if (strcmp(name, "unseen") == 0) {
+        unseen_site(20000);
+        say("unseen_site", 20000UL * 10000, 20000);
     } else if (strcmp(name, "others") == 0) {
         array_site(30000);
         say("array_site", 30000UL * 3000, 30000);

@@ -266,6 +266,14 @@ int main(void) {
         """They count neither, nor do they end the sampling of their thread."""
         self.check_totals(*self.check("refused"))
 
+    def test_what_is_freed_by_a_way_that_nobody_sees(self):
+        """It is alive until its address is given out again, not for ever."""
+        ran = run([host("allocations"), "unseen"], self.directory, allocating(EVENT="heap", FORMAT="none"))
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        (site, (size, _)), = expected(ran.stdout).items()
+        self.check_sites(self.estimates(ran, "alloc"), expected(ran.stdout))
+        self.assertLess(sum(count for frames, count in self.estimates(ran, "heap-end") if named(frames, site)), size / 4)
+
     def linked_with(self, name, *options):
         self.need("cc")
         program = self.directory / f"host-{name}"
