@@ -83,6 +83,7 @@ void fill(State& state) noexcept {
     state.on.store(wanted.on, std::memory_order_relaxed);
     state.tracks_frees = wanted.tracks_frees;
     if (wanted.tracks_frees) start_asking();  // in a forked child the environment may be another
+    state.bytes = layout.all;
     state.mean = wanted.mean;
     state.records = reinterpret_cast<Record*>(base + layout.records);
     state.record_count = record_count;

@@ -13,6 +13,7 @@
 #include "base/memory_map.hpp"
 #include "base/own_threads.hpp"
 #include "base/proc_maps.hpp"
+#include "capture/alloc/host_allocations.hpp"
 
 namespace flameprobe {
 namespace {
@@ -30,10 +31,12 @@ using Range = std::pair<std::uint64_t, std::uint64_t>;
 /// What of it is not ours. Neighbours in memory are one line.
 std::vector<Range> others_of(const MapsLine& line) {
     std::vector<Range> ours, others;
-    for (const OwnRange& range : own_ranges) {
-        const std::uint64_t begin = range.begin, end = begin + range.size;
-        if (begin < line.end && end > line.start) ours.emplace_back(begin, end);
-    }
+    const auto add = [&](std::uint64_t begin, std::uint64_t size) {
+        if (begin < line.end && begin + size > line.start) ours.emplace_back(begin, begin + size);
+    };
+    for (const OwnRange& range : own_ranges) add(range.begin, range.size);
+    if (const alloc::State* const state = alloc::host_state())
+        add(reinterpret_cast<std::uint64_t>(state), state->bytes);
     std::sort(ours.begin(), ours.end());
     std::uint64_t at = line.start;
     for (const auto& [begin, end] : ours) {

@@ -11,7 +11,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from harness import (ENGINES, LIBRARY, MAIN_ENGINES, Case, Result, clean_environment, host, ordinary_user, profiled, read_folded,
+from harness import (BUILD, ENGINES, LIBRARY, MAIN_ENGINES, Case, Result, clean_environment, host, ordinary_user, profiled, read_folded,
                      render, run, shares)
 
 NOBODY = 65534
@@ -225,6 +225,10 @@ class Locked(Case):
                     ran = run([*user, host("limits"), "locked"], place, profiled(ENGINE=engine, EVENT=event, FREQ=499))
                     self.assertEqual((ran.returncode, ran.stdout), (0, alone.stdout), ran.stderr)
                     self.assert_function(ran.result().stacks(), "work_ms", at_least=30)
+        with self.subTest("allocations"):
+            allocating = profiled(EVENT="heap", FORMAT="none") | {"LD_PRELOAD": f"{LIBRARY}:{BUILD}/preload/alloc/libflameprobe-alloc.so"}
+            ran = run([*user, host("limits"), "locked"], self.directory, allocating)
+            self.assertEqual((ran.returncode, ran.stdout), (0, alone.stdout), ran.stderr)
 
 
 class SmallGroup(Case):

@@ -47,6 +47,7 @@ struct State {
     std::atomic<bool> unattended{false};  // some have been
     std::atomic<bool> woken{false};       // the collector was told that cells become scarce
     bool tracks_frees = false;
+    std::size_t bytes = 0;  // of all this memory, which begins here
     std::uint64_t mean = 0;
     std::atomic<std::uint64_t> last_id{0};
     std::atomic<std::uint64_t> untracked{0};                                     // samples for which `live` had no room
