@@ -111,8 +111,8 @@ handler::OwnStack own_stack(const Record* record) noexcept {
 }
 
 /// The collector must have the cell before the table has the address, which another thread may free at once.
-void take_sample(State& state, const Record* record, void* address, size_t size, uint32_t tid,
-                 uint64_t random) noexcept {
+void take_sample(State& state, const Record* record, void* address, size_t size, uint32_t tid, uint64_t random,
+                 Kind kind) noexcept {
     handler::CellHead* const cell = claim_cell(state, size, splitmix64(random ^ 0x5bd1e995));  // it drew, too
     if (cell == nullptr) return;
     const uint64_t id = state.tracks_frees ? state.last_id.fetch_add(1, std::memory_order_relaxed) + 1 : 0;
@@ -122,6 +122,8 @@ void take_sample(State& state, const Record* record, void* address, size_t size,
     cell->slot = record == nullptr ? no_record : static_cast<uint32_t>(record - state.records);
     cell->generation = record == nullptr ? 0 : record->claims;
     cell->allocation = id;
+    cell->mapped_at = kind == Kind::mapping ? reinterpret_cast<uintptr_t>(address) : 0;
+    if (kind == Kind::mapping && id != 0) state.has_mappings.store(true, std::memory_order_relaxed);
     cell->has_registers = true;
     cell->in_system_call = false;
     cpu::own_registers(cell->registers);
@@ -132,7 +134,7 @@ void take_sample(State& state, const Record* record, void* address, size_t size,
     const bool is_much = size_t{state.samples.pool.index(cell)} * cell->stack_bytes >= most_in_use;
     state.samples.pool.publish(cell);
     if (is_much || state.samples.pool.is_scarce_after(cell)) wake_collector(state);
-    if (id == 0) return;
+    if (id == 0 || kind == Kind::mapping) return;
     // What was alive there was freed by a way that is not seen.
     if (asked_about.may_have(address)) Leaving(address).is_gone();
     asked_about.add(address);
@@ -142,19 +144,19 @@ void take_sample(State& state, const Record* record, void* address, size_t size,
 }
 
 /// Of a thread without a record each allocation is drawn for by itself, which comes to the same.
-void count_loose(State& state, void* address, size_t size) noexcept {
+void count_loose(State& state, void* address, size_t size, Kind kind) noexcept {
     if (address == nullptr) return;
     state.loose_calls.fetch_add(1, std::memory_order_relaxed);
     state.loose_bytes.fetch_add(size, std::memory_order_relaxed);
     uint64_t random = splitmix64(state.loose_random.fetch_add(1, std::memory_order_relaxed) ^
                                  reinterpret_cast<uintptr_t>(address) << 20);
     if (static_cast<uint64_t>(bytes_to_next(random, state.mean)) <= size && state.on.load(std::memory_order_relaxed))
-        take_sample(state, nullptr, address, size, own_tid(state), random);
+        take_sample(state, nullptr, address, size, own_tid(state), random, kind);
 }
 
 }  // namespace
 
-void counted(void* address, size_t size) noexcept {
+void counted(void* address, size_t size, Kind kind) noexcept {
     const cpu::PlainFloats floats;  // the distance to the next sample is computed with them
     Record* record = own_record;
     if (record == &exempt_record) {
@@ -168,7 +170,7 @@ void counted(void* address, size_t size) noexcept {
     }
     if (record == nullptr || record->owner.load(std::memory_order_relaxed) == 0) {
         own_record = nullptr;
-        if (!take_record(*state)) return count_loose(*state, address, size);
+        if (!take_record(*state)) return count_loose(*state, address, size, kind);
         record = own_record;
         if (!count(size)) return;
     }
@@ -179,7 +181,7 @@ void counted(void* address, size_t size) noexcept {
     draw(*state, *record);
     if (address == nullptr || record->inside || !state->on.load(std::memory_order_relaxed)) return;
     record->inside = true;
-    take_sample(*state, record, address, size, record->owner.load(std::memory_order_relaxed), record->random);
+    take_sample(*state, record, address, size, record->owner.load(std::memory_order_relaxed), record->random, kind);
     record->inside = false;
 }
 
@@ -200,6 +202,19 @@ void Leaving::stays() noexcept {
     if (node == 0) return;
     State* const shared = ready_state();
     if (!shared->live.put(address, node)) shared->untracked.fetch_add(1, std::memory_order_relaxed);
+}
+
+Unmapping::Unmapping(const void* at, size_t size) noexcept {
+    State* const shared = size == 0 ? nullptr : ready_state();
+    if (shared == nullptr || !shared->has_mappings.load(std::memory_order_relaxed)) return;
+    state = shared;
+    what = {reinterpret_cast<uintptr_t>(at), now_ns(*shared), size};
+}
+
+void Unmapping::is_done(const void* moved_to) noexcept {
+    if (state == nullptr) return;
+    what.moved_to = reinterpret_cast<uintptr_t>(moved_to);
+    if (!state->live.unmapped(what)) state->untracked.fetch_add(1, std::memory_order_relaxed);
 }
 
 void wake_collector_by(void (*wake)()) noexcept { wake_by.store(wake, std::memory_order_release); }

@@ -24,8 +24,21 @@ inline bool count(size_t size) noexcept {
     return __builtin_expect(cpu::count_down(record->left, size), 0);
 }
 
+enum class Kind : uint8_t { of_allocator, mapping };
+
 /// Of an allocation for which count() was true: null if it failed. Samples it, if it is its turn.
-__attribute__((noinline)) void counted(void* address, size_t size) noexcept;
+__attribute__((noinline)) void counted(void* address, size_t size, Kind kind = Kind::of_allocator) noexcept;
+
+/// Address space is about to be unmapped or moved, where sampled mappings may be. Of no bytes it says nothing.
+struct Unmapping {
+    Unmapping(const void* at, size_t size) noexcept;
+    /// To be called once it is done, with the new place of what was moved.
+    void is_done(const void* moved_to = nullptr) noexcept;
+
+private:
+    State* state = nullptr;  // null: nobody asks
+    LiveTable::Freed what{};
+};
 
 /// To be called before `address`, which `asked_about` may have, is freed or moved.
 struct Leaving {

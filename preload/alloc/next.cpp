@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <link.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -92,11 +93,20 @@ void* first_memalign(size_t aligned_to, size_t size) {
 void* first_valloc(size_t size) { return looked_up() ? next.valloc(size) : take_early(size, 4096); }
 void* first_pvalloc(size_t size) { return looked_up() ? next.pvalloc(size) : take_early(size, 4096); }
 // An allocator that is loaded before this library may be beginning, and dlsym would need it.
-void* first_mmap(void* at, size_t size, int protection, int flags, int file, off_t offset) {
-    const long address = handler::system_call(SYS_mmap, at, size, protection, flags, file, offset);
+void* mapped_at(long address) {
     if (address >= 0 || address <= -4096) return reinterpret_cast<void*>(address);
     errno = static_cast<int>(-address);
     return MAP_FAILED;
+}
+void* first_mmap(void* at, size_t size, int protection, int flags, int file, off_t offset) {
+    return mapped_at(handler::system_call(SYS_mmap, at, size, protection, flags, file, offset));
+}
+void* first_mremap(void* old, size_t old_size, size_t size, int flags, ...) {
+    va_list more;
+    va_start(more, flags);
+    void* const wanted = va_arg(more, void*);
+    va_end(more);
+    return mapped_at(handler::system_call(SYS_mremap, old, old_size, size, flags, wanted));
 }
 int first_munmap(void* at, size_t size) {
     const long result = handler::system_call(SYS_munmap, at, size);
@@ -187,7 +197,8 @@ constinit Next next{first_malloc,
                     first_valloc,
                     first_pvalloc,
                     first_mmap,
-                    first_munmap};
+                    first_munmap,
+                    first_mremap};
 constinit AddressFilter asked_about{};
 constinit HostFree* host_free = asking_free;
 
@@ -214,6 +225,7 @@ void look_up_the_rest() noexcept {
     find(next.free_aligned_sized, "free_aligned_sized", free_aligned_by_address);
     find(next.mmap, "mmap", first_mmap);
     find(next.munmap, "munmap", first_munmap);
+    find(next.mremap, "mremap", first_mremap);
 }
 
 bool is_early(const void* address) noexcept {

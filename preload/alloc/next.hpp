@@ -24,6 +24,7 @@ struct Next {
     void* (*pvalloc)(size_t);
     void* (*mmap)(void*, size_t, int, int, int, off_t);
     int (*munmap)(void*, size_t);
+    void* (*mremap)(void*, size_t, size_t, int, ...);
 };
 
 extern Next next;

@@ -1,6 +1,7 @@
 #include "collect/allocations.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -18,6 +19,11 @@ struct CountedTo {
     alloc::Totals totals;
 };
 constinit CountedTo counted_to;
+
+constexpr std::uint64_t whole_pages(std::uint64_t bytes) {
+    constexpr std::uint64_t page = 4096;  // the smallest there is
+    return (bytes + page - 1) & ~(page - 1);
+}
 
 }  // namespace
 
@@ -71,6 +77,7 @@ void Allocations::take_over(Allocations& before) {
         write(kept_number, sample, live.number);
     }
     live_.merge(before.live_);
+    mappings_ = std::move(before.mappings_);
     any_ = any_ || !live_.empty();
 }
 
@@ -91,8 +98,9 @@ void Allocations::count() {
 void Allocations::gather() {
     calls_.look(state_.samples, monotonic_ns());
     state_.woken.store(false, std::memory_order_relaxed);
-    freed_.clear();
-    state_.live.take_freed([this](std::uint64_t id, std::uint64_t time_ns) { freed_.emplace_back(id, time_ns); });
+    state_.live.take_freed(
+        [this](const alloc::LiveTable::Freed& each) { (each.bytes == 0 ? freed_ : unmapped_).push_back(each); });
+    std::ranges::stable_sort(unmapped_, std::greater(), &alloc::LiveTable::Freed::time_ns);
     gathered_ = cells_.gather();
 }
 
@@ -105,7 +113,8 @@ void Allocations::drain() {
         cells_.give_back(i);
     }
     stacks_.find(monotonic_ns());
-    for (const auto& [id, time_ns] : std::exchange(freed_, {})) take_free(id, time_ns);
+    take_unmappings(~std::uint64_t{0});
+    for (const auto& each : std::exchange(freed_, {})) take_free(each.id, each.time_ns);
     take_lost();
     busy_ = samples > state_.samples.pool.count() / 16;
 }
@@ -122,6 +131,11 @@ void Allocations::take(const RawSample& raw, const handler::CellHead& cell) {
     write(allocated, sample, sample.weight);
     write(allocations, sample, number);
     if (cell.allocation != 0) live_.emplace(cell.allocation, Live{sample, number});
+    if (cell.allocation != 0 && cell.mapped_at != 0) {
+        take_unmappings(raw.time_ns);
+        const std::uint64_t bytes = live_[cell.allocation].mapped = whole_pages(raw.weight);
+        take_gone(mappings_.mapped(cell.mapped_at, bytes, cell.allocation, raw.time_ns), raw.time_ns);
+    }
     any_ = true;
     thinned_ = thinned_ || cell.stands_for > 1;
 }
@@ -137,6 +151,38 @@ void Allocations::take_free(std::uint64_t id, std::uint64_t freed_ns) {
     sample.age_ns = 0;  // said once
     write(frees, sample, found->second.number);
     live_.erase(found);
+}
+
+/// Those of before that time, the oldest first.
+void Allocations::take_unmappings(std::uint64_t to_ns) {
+    for (; !unmapped_.empty() && unmapped_.back().time_ns < to_ns; unmapped_.pop_back()) {
+        const auto& [at, time_ns, bytes, moved_to] = unmapped_.back();
+        take_gone(moved_to == 0 ? mappings_.unmapped(at, whole_pages(bytes), time_ns)
+                                : mappings_.moved(at, whole_pages(bytes), moved_to, time_ns),
+                  time_ns);
+    }
+}
+
+// A part takes its share of the sample's bytes with it, the last one the sample itself.
+void Allocations::take_gone(const std::vector<MappedMemory::Part>& gone, std::uint64_t time_ns) {
+    for (const auto& [id, bytes] : gone) {
+        const auto found = live_.find(id);
+        if (found == live_.end()) continue;
+        Live& live = found->second;
+        if (bytes >= live.mapped) {
+            take_free(id, time_ns);
+            continue;
+        }
+        Sample sample = live.bytes;
+        sample.age_ns = std::max(time_ns, sample.time_ns + 1) - sample.time_ns;
+        sample.time_ns = time_ns;
+        sample.hits = 0;
+        const double share = static_cast<double>(bytes) / static_cast<double>(live.mapped);
+        const auto weight = static_cast<std::uint64_t>(static_cast<double>(live.bytes.weight) * share);
+        write(freed, sample, weight);
+        live.bytes.weight -= weight;
+        live.mapped -= bytes;
+    }
 }
 
 // When their memory is freed is not known, so they are not in the heap.

@@ -10,6 +10,7 @@
 #include "capture/alloc/thread_stacks.hpp"
 #include "capture/cell_reader.hpp"
 #include "capture/system_call_watch.hpp"
+#include "collect/mapped_memory.hpp"
 #include "collect/pipeline.hpp"
 #include "profile/counters.hpp"
 #include "profile/model.hpp"
@@ -53,11 +54,14 @@ private:
     struct Live {
         Sample bytes;
         std::uint64_t number = 0;
+        std::uint64_t mapped = 0;  // of a mapping: bytes of it that are left
     };
     enum Kind : EventId { allocated, allocations, kept, kept_number, freed, frees };
 
     void take(const RawSample& raw, const handler::CellHead& cell);
     void take_free(std::uint64_t id, std::uint64_t freed_ns);
+    void take_unmappings(std::uint64_t to_ns);
+    void take_gone(const std::vector<MappedMemory::Part>& gone, std::uint64_t time_ns);
     void take_lost();
     void write(Kind kind, Sample sample, std::uint64_t weight);
     std::uint64_t rounded(double number);
@@ -70,8 +74,9 @@ private:
     alloc::ThreadStacks stacks_;
     SystemCallWatch calls_;
     std::uint64_t random_ = 0;
-    std::unordered_map<std::uint64_t, Live> live_;  // by id
-    std::vector<std::pair<std::uint64_t, std::uint64_t>> freed_;
+    std::unordered_map<std::uint64_t, Live> live_;           // by id
+    std::vector<alloc::LiveTable::Freed> freed_, unmapped_;  // since the last drain
+    MappedMemory mappings_;
     std::size_t gathered_ = 0;
     std::vector<alloc::Totals> lost_;  // by class of size: what is written already
     alloc::Totals sum_;

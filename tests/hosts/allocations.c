@@ -87,6 +87,41 @@ SITE void map_site(size_t calls) {
     }
 }
 
+enum { mib = 1 << 20 };
+static char* map_at(void* at, size_t bytes, int protection) {
+    char* const memory = mmap(at, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | (at != NULL ? MAP_FIXED : 0), -1, 0);
+    if (memory == MAP_FAILED) _exit(9);
+    return memory;
+}
+// What is aligned is cut out of more.
+SITE void trimmed_site(size_t calls) {
+    for (size_t i = 0; i < calls; ++i) {
+        char* const memory = map_at(NULL, 3 * mib, PROT_READ | PROT_WRITE);
+        munmap(memory, mib);
+        munmap(memory + 2 * mib, mib);
+        usleep(1000);
+    }
+}
+// As heaps of virtual machines grow and shrink.
+SITE void committed_site(size_t calls) {
+    char* const room = map_at(NULL, 4 * mib, PROT_NONE);
+    for (size_t i = 0; i < calls; ++i) {
+        map_at(room, 2 * mib, PROT_READ | PROT_WRITE);
+        map_at(room + mib, 2 * mib, PROT_READ | PROT_WRITE);
+        map_at(room, 4 * mib, PROT_NONE);
+        usleep(1000);
+    }
+}
+SITE void moved_site(size_t calls) {
+    char* const room = map_at(NULL, 4 * mib, PROT_NONE);
+    for (size_t i = 0; i < calls; ++i) {
+        char* const memory = map_at(NULL, 2 * mib, PROT_READ | PROT_WRITE);
+        if (mremap(memory, 2 * mib, 3 * mib, MREMAP_MAYMOVE | MREMAP_FIXED, room) != room) _exit(9);
+        if (mremap(room, 3 * mib, mib, MREMAP_MAYMOVE) != room) _exit(9);
+        map_at(room, 4 * mib, PROT_NONE);
+    }
+}
+
 // Negative numbers, and what else overflows.
 SITE void refused_site(void) {
     const size_t sizes[] = {SIZE_MAX, SIZE_MAX - 5, SIZE_MAX / 4 * 3, (size_t)PTRDIFF_MAX + 100000000};
@@ -243,6 +278,13 @@ static void part(const char* name) {
             waitpid(child, NULL, 0);
         }
         say("middle_site", 2UL * 20000 * 10000, 40000);
+    } else if (strcmp(name, "parts") == 0) {
+        trimmed_site(100);
+        say("trimmed_site", 100UL * mib, 100);
+        committed_site(100);
+        say("committed_site", 0, 300);
+        moved_site(100);
+        say("moved_site", 0, 300);
     } else if (strcmp(name, "refused") == 0) {
         refused_site();
         middle_site(20000);

@@ -266,6 +266,16 @@ int main(void) {
         """They count neither, nor do they end the sampling of their thread."""
         self.check_totals(*self.check("refused"))
 
+    def test_parts_of_mappings(self):
+        """Unmapped, mapped over, moved: what is left of them is alive."""
+        ran = run([host("allocations"), "parts"], self.directory, allocating(EVENT="heap", FORMAT="none"))
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        stacks = self.estimates(ran, "heap-end")
+        for site, (size, _) in expected(ran.stdout).items():
+            left = sum(count for frames, count in stacks if named(frames, site))
+            self.assertAlmostEqual(left, size, delta=size / 20, msg=stacks)
+        self.assertGreater(sum(count for frames, count in self.estimates(ran, "alloc") if named(frames, "committed_site")), 300 << 20)
+
     def test_what_is_freed_by_a_way_that_nobody_sees(self):
         """It is alive until its address is given out again, not for ever."""
         ran = run([host("allocations"), "unseen"], self.directory, allocating(EVENT="heap", FORMAT="none"))
@@ -277,7 +287,7 @@ int main(void) {
     def linked_with(self, name, *options):
         self.need("cc")
         program = self.directory / f"host-{name}"
-        built = subprocess.run(["cc", "-O2", "-fno-omit-frame-pointer", f"-I{ROOT}/include", "-o", program,
+        built = subprocess.run(["cc", "-O2", "-D_GNU_SOURCE", "-fno-omit-frame-pointer", f"-I{ROOT}/include", "-o", program,
                                 ROOT / "tests" / "hosts" / "allocations.c", "-pthread", "-Wl,--no-as-needed", *options],
                                env=clean_environment(), capture_output=True, text=True, timeout=120)
         self.assertEqual(built.returncode, 0, built.stderr)

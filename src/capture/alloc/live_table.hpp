@@ -47,9 +47,12 @@ public:
         std::atomic<std::uint64_t> key;  // the address; 0: free
         std::uint32_t node;
     };
+    /// What was freed; or `bytes` of address space that were unmapped at `id`, or moved from there to `moved_to`.
+    struct Freed {
+        std::uint64_t id, time_ns, bytes = 0, moved_to = 0;
+    };
     struct Node {
-        std::uint64_t id;
-        std::uint64_t freed_ns;
+        Freed freed;
         std::atomic<std::uint32_t> next;  // number of the next one that is freed, or that is in no use
     };
     using NodeNumber = std::uint32_t;  // counted from 1; 0: none
@@ -62,7 +65,7 @@ public:
     bool insert(std::uint64_t address, std::uint64_t id) noexcept {
         const NodeNumber node = claim_node();
         if (node == 0) return false;
-        nodes_[node - 1].id = id;
+        nodes_[node - 1].freed = {id, 0};
         if (put(address, node)) return true;
         release_node(node);
         return false;
@@ -93,20 +96,25 @@ public:
     }
     /// The node's address is free now; the collector learns of it.
     void freed(NodeNumber number, std::uint64_t time_ns) noexcept {
-        Node& node = nodes_[number - 1];
-        node.freed_ns = time_ns;
-        NodeNumber first = freed_.load(std::memory_order_relaxed);
-        do node.next.store(first, std::memory_order_relaxed);
-        while (!freed_.compare_exchange_weak(first, number, std::memory_order_release, std::memory_order_relaxed));
+        nodes_[number - 1].freed.time_ns = time_ns;
+        tell(number);
     }
-    /// The collector only: calls `each(id, freed_ns)` for all that were freed since the last call.
+    /// Address space is unmapped or moved. False where there is no room for it.
+    bool unmapped(const Freed& what) noexcept {
+        const NodeNumber node = claim_node();
+        if (node == 0) return false;
+        nodes_[node - 1].freed = what;
+        tell(node);
+        return true;
+    }
+    /// The collector only: calls `each(Freed)` for all since the last call, the last one first.
     template <class Each>
     void take_freed(Each each) {
         NodeNumber number = freed_.exchange(0, std::memory_order_acquire);
         while (number != 0) {
             const Node& node = nodes_[number - 1];
             const NodeNumber next = node.next.load(std::memory_order_relaxed);
-            each(node.id, node.freed_ns);
+            each(node.freed);
             release_node(number);
             number = next;
         }
@@ -137,6 +145,11 @@ private:
         if (begun_.load(std::memory_order_relaxed) >= count_) return 0;
         const NodeNumber number = begun_.fetch_add(1, std::memory_order_relaxed) + 1;
         return number <= count_ ? number : 0;
+    }
+    void tell(NodeNumber number) noexcept {
+        NodeNumber first = freed_.load(std::memory_order_relaxed);
+        do nodes_[number - 1].next.store(first, std::memory_order_relaxed);
+        while (!freed_.compare_exchange_weak(first, number, std::memory_order_release, std::memory_order_relaxed));
     }
     void release_node(NodeNumber number) noexcept {
         std::uint64_t head = unused_.load(std::memory_order_relaxed), mine = 0;

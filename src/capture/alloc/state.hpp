@@ -39,7 +39,7 @@ struct LostSamples {
 
 /// Lives in memory that a forked child sees as zeros. In a sample's cell `weight` is the number of bytes asked for,
 /// `slot` and `generation` are the number and `claims` of the thread's record, no_record if it has none, and
-/// `allocation` is the id under which `live` has it.
+/// `allocation` is the id under which `live` has it, if it is no mapping.
 struct State {
     std::atomic<std::uint32_t> ready{0};  // 1: being made; 2: made
     std::atomic<bool> on{true};
@@ -50,7 +50,8 @@ struct State {
     std::size_t bytes = 0;  // of all this memory, which begins here
     std::uint64_t mean = 0;
     std::atomic<std::uint64_t> last_id{0};
-    std::atomic<std::uint64_t> untracked{0};                                     // samples for which `live` had no room
+    std::atomic<bool> has_mappings{false};    // one was sampled whose end matters
+    std::atomic<std::uint64_t> untracked{0};  // samples for which `live` had no room, and mappings' ends
     std::atomic<std::uint64_t> loose_bytes{0}, loose_calls{0}, loose_random{0};  // of threads without a record
     LostSamples lost[64];
     handler::State samples;  // its pool, and what a copy of a stack needs
@@ -82,6 +83,6 @@ struct Table {
     /// The library's code, whose frames no stack shows.
     std::uintptr_t code_begin, code_end;
 };
-inline constexpr std::uint32_t table_version = 2;
+inline constexpr std::uint32_t table_version = 3;
 
 }  // namespace flameprobe::alloc

@@ -19,6 +19,7 @@ struct CellHead {
     std::uint32_t generation;  // of the slot
     std::uint32_t stack_bytes;
     std::uint64_t allocation;  // of samples of allocations: its id, 0 if none
+    std::uint64_t mapped_at;   // of samples of allocations: the address of a mapping; 0: it is none
     std::uint32_t stands_for;  // of samples of allocations: how many such samples
     Registers registers;
     bool has_registers;

@@ -19,7 +19,7 @@ struct Table {
           live(slots.get(), nodes.get(), count) {}
     std::vector<std::uint64_t> freed() {
         std::vector<std::uint64_t> ids;
-        live.take_freed([&](std::uint64_t id, std::uint64_t) { ids.push_back(id); });
+        live.take_freed([&](const LiveTable::Freed& freed) { ids.push_back(freed.id); });
         std::sort(ids.begin(), ids.end());
         return ids;
     }
