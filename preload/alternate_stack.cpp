@@ -16,6 +16,7 @@
 #include "cpu/signal_frame.hpp"
 #include "dispositions.hpp"
 #include "interpose.hpp"
+#include "is_mapped.hpp"
 #include "own_stacks.hpp"
 
 namespace flameprobe {
@@ -90,6 +91,11 @@ int set_first(const stack_t& wanted, const stack_t& kernels) noexcept {
     return is_set(kernels) ? tell_kernel(&wanted, nullptr) : 0;
 }
 
+/// Both ends of it, which may lie on two pages.
+bool is_readable(const stack_t* stack) noexcept {
+    return stack == nullptr || (is_mapped(address(stack)) && is_mapped(address(&stack->ss_size)));
+}
+
 /// A child that shares its parent's memory has a stack of its own in the kernel, or none: what is kept here is its
 /// parent's.
 int set_of_child(const stack_t* wanted, stack_t* before, uintptr_t sp) noexcept {
@@ -121,7 +127,10 @@ int set_alternate_stack(const stack_t* wanted, stack_t* before) noexcept {
         else if (const int failed = set_first(asked, now); failed != 0)
             return failed;
     }
-    if (before != nullptr) *before = told;
+    if (before == nullptr) return 0;
+    // By now the stack is set, as where the kernel cannot write there.
+    if (const int failed = tell_kernel(nullptr, before); failed != 0) return failed;
+    *before = told;
     return 0;
 }
 
@@ -149,7 +158,7 @@ void call_on_hosts_stack(void (*handler)(int, siginfo_t*, void*), int number, si
 using namespace flameprobe;
 
 FLAMEPROBE_INTERPOSED int sigaltstack(const stack_t* wanted, stack_t* before) noexcept {
-    const int result = set_alternate_stack(wanted, before);
+    const int result = is_readable(wanted) ? set_alternate_stack(wanted, before) : -EFAULT;
     if (result < 0) errno = -result;
     return result < 0 ? -1 : 0;
 }

@@ -16,6 +16,7 @@
 
 #include "core.hpp"
 #include "interpose.hpp"
+#include "is_mapped.hpp"
 
 namespace flameprobe {
 namespace {
@@ -28,7 +29,9 @@ void for_blocked(const sigset_t* mask, Action act) noexcept {
     sigset_t now;
     bool asked = false;
     for (int number = 1; number <= SIGRTMAX; ++number) {
-        if (core->signals_with(number) == 0 || sigismember(mask, number) == 1) continue;
+        if (core->signals_with(number) == 0) continue;
+        if (!asked && !is_mapped(reinterpret_cast<uintptr_t>(mask))) return;  // the kernel answers EFAULT
+        if (sigismember(mask, number) == 1) continue;
         if (!asked && ::pthread_sigmask(SIG_BLOCK, nullptr, &now) != 0) return;
         asked = true;
         if (sigismember(&now, number) == 1) act(number);

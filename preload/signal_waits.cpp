@@ -15,6 +15,7 @@
 #include "core.hpp"
 #include "cpu/instructions.hpp"
 #include "interpose.hpp"
+#include "is_mapped.hpp"
 
 namespace flameprobe {
 namespace {
@@ -66,8 +67,11 @@ int by_kernel(const sigset_t* set, siginfo_t* info, const timespec* limit) {
     return -1;
 }
 
+/// Where the kernel answers EFAULT, it is asked as without us.
+bool can_read(const void* pointer) { return pointer == nullptr || is_mapped(reinterpret_cast<uintptr_t>(pointer)); }
+
 int wait_for_hosts(const sigset_t* set, siginfo_t* info, const timespec* limit, Wait* real = by_libc) {
-    if (core_if_loaded() == nullptr) return real(set, info, limit);
+    if (core_if_loaded() == nullptr || !can_read(info) || !can_read(limit)) return real(set, info, limit);
     // A limit that the kernel will refuse stays as it is.
     const bool counts = limit != nullptr && limit->tv_sec >= 0 && limit->tv_nsec >= 0 && limit->tv_nsec < second_ns;
     const timespec end = counts ? after(*limit) : timespec{};
@@ -159,8 +163,7 @@ FLAMEPROBE_INTERPOSED int sigpending(sigset_t* set) noexcept {
     return 0;
 }
 FLAMEPROBE_INTERPOSED int signalfd(int descriptor, const sigset_t* set, int flags) noexcept {
-    asm volatile("" : "+r"(set));  // declared as never null; the kernel answers EFAULT
-    if (set == nullptr) return next(next_signalfd, "signalfd")(descriptor, set, flags);
+    if (!is_mapped(reinterpret_cast<uintptr_t>(set))) return next(next_signalfd, "signalfd")(descriptor, set, flags);
     sigset_t hosts = *set;
     // An engine takes another signal, as where the host sets a handler for this one. Where none is left it is the
     // engine's, and the host does not see it.

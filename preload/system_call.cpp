@@ -84,8 +84,7 @@ long signalfd_by_number(long number, Word descriptor, Word set, Word size, Word 
 
 long wait_by_number(long number, Word set, Word info, Word limit, Word size, Word) {
     sigset_t hosts;
-    const bool known = read_set(set, size, hosts) && (info == 0 || is_mapped(info)) && (limit == 0 || is_mapped(limit));
-    if (!known) return next_syscall()(number, set, info, limit, size);
+    if (!read_set(set, size, hosts)) return next_syscall()(number, set, info, limit, size);
     return sigtimedwait_by_number(&hosts, as<siginfo_t*>(info), as<const timespec*>(limit));
 }
 

@@ -228,6 +228,21 @@ static void* without(void* given) {
     is_set(NULL, 0, SS_DISABLE);
     return given;
 }
+static void with_bad_pointers(const stack_t* stack) {
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char* const pages = mmap(NULL, 2 * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(pages != MAP_FAILED && munmap(pages + page, page) == 0);
+    stack_t* const nowhere = (stack_t*)(pages + page);
+    stack_t* const half = (stack_t*)(pages + page - sizeof(void*)); /* ends behind the page */
+    stack_t before;
+    CHECK(sigaltstack(nowhere, &before) == -1 && errno == EFAULT);
+    CHECK(sigaltstack(half, &before) == -1 && errno == EFAULT);
+    CHECK(syscall(SYS_sigaltstack, nowhere, NULL) == -1 && errno == EFAULT);
+    is_set(shared + 32768, 32768, 0);
+    CHECK(sigaltstack(stack, (stack_t*)pages) == -1 && errno == EFAULT); /* cannot be written, yet it is set */
+    is_set(stack->ss_sp, stack->ss_size, 0);
+    CHECK(sigaltstack(NULL, nowhere) == -1 && errno == EFAULT);
+}
 static void rules(void) {
     stack_t before = {0}, wrong = {.ss_sp = shared, .ss_size = sizeof shared, .ss_flags = 4};
     is_set(NULL, 0, SS_DISABLE);
@@ -239,7 +254,9 @@ static void rules(void) {
     CHECK(syscall(SYS_sigaltstack, &second, &before) == 0 && before.ss_sp == shared && before.ss_size == 32768);
     is_set(shared + 32768, 32768, 0);
     CHECK(syscall(SYS_sigaltstack, &wrong, NULL) == -1 && errno == ENOMEM);
+    with_bad_pointers(&first);
     in_threads(without);
+    CHECK(sigaltstack(&second, NULL) == 0);
     const pid_t child = fork();
     if (child == 0) {
         is_set(shared + 32768, 32768, 0);

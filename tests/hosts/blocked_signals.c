@@ -79,6 +79,20 @@ static void wrong_arguments(const sigset_t* set) {
     CHECK(syscall(SYS_rt_sigtimedwait, set, NULL, NULL, 128L) == -1 && errno == EINVAL);
 }
 
+static void bad_pointers(const sigset_t* set) {
+    const sigset_t* const nowhere = (const sigset_t*)8;
+    const struct timespec* const never = (const struct timespec*)8;
+    struct epoll_event event;
+    CHECK(signalfd(-1, nowhere, 0) == -1 && errno == EFAULT);
+    CHECK(sigtimedwait(nowhere, NULL, NULL) == -1 && errno == EFAULT);
+    CHECK(wait_for(set, NULL, never) == -1 && errno == EFAULT);
+    CHECK(ppoll(NULL, 0, &(struct timespec){0, 0}, nowhere) == -1 && errno == EFAULT);
+    CHECK(pselect(0, NULL, NULL, NULL, &(struct timespec){0, 0}, nowhere) == -1 && errno == EFAULT);
+    const int epoll = epoll_create1(EPOLL_CLOEXEC);
+    CHECK(epoll_pwait(epoll, &event, 1, 0, nowhere) == -1 && errno == EFAULT);
+    CHECK(sigsuspend(nowhere) == -1 && errno == EFAULT);
+}
+
 static void blocks_all(void) {
     sigset_t all;
     pthread_t thread;
@@ -102,6 +116,7 @@ static void blocks_all(void) {
     }
     CHECK(pthread_join(thread, NULL) == 0);
     if (by_number) wrong_arguments(&all);
+    bad_pointers(&all);
 }
 
 static volatile sig_atomic_t alarms;
