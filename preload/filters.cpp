@@ -70,7 +70,10 @@ public:
 }  // namespace
 
 void before_filter(unsigned long operation, unsigned long flags, const void* program) noexcept {
-    if (operation != SECCOMP_SET_MODE_FILTER && operation != SECCOMP_SET_MODE_STRICT) return;
+    // Without a program it only asks whether there are filters (EFAULT).
+    const bool enters =
+        operation == SECCOMP_SET_MODE_STRICT || (operation == SECCOMP_SET_MODE_FILTER && program != nullptr);
+    if (!enters) return;
     const int saved = errno;
     const Entrance entrance;
     const flameprobe_core* core = core_if_loaded();
