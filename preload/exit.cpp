@@ -10,7 +10,6 @@ namespace {
 
 void (*next_exit)(int) = nullptr;
 void (*next_Exit)(int) = nullptr;
-void (*next_quick_exit)(int) = nullptr;
 
 void finish() noexcept {
     const flameprobe_core* core = core_if_loaded();
@@ -18,6 +17,10 @@ void finish() noexcept {
     core->release_host_resources();
     core->finish();
 }
+
+// quick_exit calls these functions in reverse order: this one, registered at load, after the host's own, which may
+// still work, fork and use their connections.
+__attribute__((constructor(101))) void finish_at_quick_exit() { ::at_quick_exit(finish); }
 
 }  // namespace
 }  // namespace flameprobe
@@ -33,13 +36,5 @@ FLAMEPROBE_INTERPOSED __attribute__((noreturn)) void _exit(int status) {
 FLAMEPROBE_INTERPOSED __attribute__((noreturn)) void _Exit(int status) {
     finish();
     next(next_Exit, "_Exit")(status);
-    __builtin_unreachable();
-}
-
-// Not by at_quick_exit, whose functions run in reverse order: ours would run last only if it were registered first. The
-// host's own functions run after this, and may still need its connections.
-FLAMEPROBE_INTERPOSED __attribute__((noreturn)) void quick_exit(int status) {
-    if (const flameprobe_core* core = core_if_loaded()) core->finish();
-    next(next_quick_exit, "quick_exit")(status);
     __builtin_unreachable();
 }

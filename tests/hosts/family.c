@@ -1,7 +1,7 @@
-/* Children of every kind: family fork|vfork|spawn|system|exec|chain N|orphan|crowd|lowest|handler. "family child N"
- * works and ends with N. "family images N exec|number|thread|failing" works for 30 ms in each of N images, of which
- * each replaces the last by execv, by syscall(2), in another thread than the first, or after one that fails. "family
- * launch" executes at once what works in three threads, 100 ms each, without a name but that of its descriptor.
+/* Children of every kind: family fork|vfork|spawn|system|exec|chain N|orphan|crowd|lowest|handler|quick_exit. "family
+ * child N" works and ends with N. "family images N exec|number|thread|failing" works for 30 ms in each of N images, of
+ * which each replaces the last by execv, by syscall(2), in another thread than the first, or after one that fails.
+ * "family launch" executes at once what works in three threads, 100 ms each, without a name but that of its descriptor.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -254,6 +254,26 @@ static void orphan(void) {
     parent_work();
 }
 
+static NOINLINE void work_at_quick_exit(void) {
+    const pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        child_work();
+        _exit(4);
+    }
+    work_ms(60);
+    CHECK(wait_for(child) == 4);
+    __asm__ volatile("");
+}
+
+static void forks_at_quick_exit(void) {
+    CHECK(at_quick_exit(work_at_quick_exit) == 0);
+    parent_work();
+    puts("ending");
+    fflush(stdout);
+    quick_exit(5);
+}
+
 int main(int argc, char** argv) {
     const char* mode = argc > 1 ? argv[1] : "fork";
     self = argv[0];
@@ -285,6 +305,8 @@ int main(int argc, char** argv) {
         orphan();
     else if (strcmp(mode, "lowest") == 0)
         lowest_descriptors();
+    else if (strcmp(mode, "quick_exit") == 0)
+        forks_at_quick_exit();
     else if (strcmp(mode, "handler") == 0)
         forks_in_handlers();
     else

@@ -322,6 +322,16 @@ class Processes(HostCase):
         wait_until(lambda: not list(self.directory.glob("*.run")), 60, "the end of the run's folder")
         self.assert_function(ran.result().stacks(), "child_work")
 
+    def test_a_child_of_a_function_at_quick_exit(self):
+        """It began when the results were written already, and its own stayed in the run's folder."""
+        for engine in MAIN_ENGINES:
+            with self.subTest(engine=engine):
+                ran = self.beside([str(host("family")), "quick_exit"], engine, {"FREQ": 997, "ENGINE": engine})
+                self.assertEqual(list(ran.directory.glob("*.run")), [])
+                stacks = ran.result().stacks()
+                for function in ("parent_work", "child_work", "work_at_quick_exit"):
+                    self.assert_function(stacks, function)
+
     def test_daemon(self):
         for engine in ENGINES:
             with self.subTest(engine=engine):
