@@ -99,7 +99,7 @@ constexpr long of_engines[] = {SYS_perf_event_open, SYS_timer_create, SYS_timer_
 /// Without these, and those of the engines, there is less: each is asked about before it is used.
 constexpr long of_luxury[] = {
     SYS_setitimer,   SYS_pidfd_open,
-    SYS_pidfd_getfd, SYS_setsid,
+    SYS_pidfd_getfd, SYS_setpgid,
     SYS_rseq,        SYS_sched_getscheduler,
     SYS_execve,      SYS_sched_setscheduler,
     SYS_dup3,        SYS_getsockopt,

@@ -89,7 +89,7 @@ void Collector::prepare() {
         prepare_read_self();
     }
     leave_real_time();
-    may_leave_ = Task::possible() && !filter_kills_for({SYS_pidfd_open, SYS_setsid, SYS_rseq, SYS_setitimer});
+    may_leave_ = Task::possible() && !filter_kills_for({SYS_pidfd_open, SYS_setpgid, SYS_rseq, SYS_setitimer});
 }
 
 bool Collector::serve() {

@@ -193,7 +193,9 @@ void Task::run() {
     if (thread_id_ != nullptr) *thread_id_ = static_cast<int>(::syscall(SYS_gettid));  // owns libc's recursive mutexes
     register_restartable_sequences(sequences_);
     ::prctl(PR_SET_NAME, "flameprobe");
-    ::setsid();  // signals to the host's process group are not meant for the task
+    // Signals to the host's process group are not meant for the task. It stays in the host's session, which is what the
+    // kernel shares CPUs among (sched_autogroup): in one of its own it can wait 75 ms beside a busy host.
+    ::setpgid(0, 0);
     const rlimit no_core{0, 0};
     ::setrlimit(RLIMIT_CORE, &no_core);
     rlimit files{};  // one for each thread of the host, where the host's own limit would be too low

@@ -19,7 +19,7 @@ LAUNCHER = [sys.executable, "-S", "-E", Path(filtered.__file__)]
 # What FlameProbe calls, in its host's threads or the collector's, and a host of its own need not.
 OWN_CALLS = ["setitimer", "ppoll", "prctl", "madvise", "getdents64", "ioctl", "clone3", "readlink", "mkdir", "renameat2", "flock",
              "unshare", "close_range", "process_vm_readv", "timer_create", "perf_event_open", "pidfd_open", "kill", "wait4",
-             "sched_getaffinity", "getcwd", "uname", "sigaltstack", "getsockopt", "setsid"]
+             "sched_getaffinity", "getcwd", "uname", "sigaltstack", "getsockopt", "setpgid"]
 MORE_CALLS = ["pidfd_getfd", "sched_getscheduler", "sched_setscheduler", "timer_settime", "timer_delete", "getitimer", "rt_sigaction",
               "rt_sigprocmask", "pipe2", "dup", "dup3", "socketpair", "umask", "tgkill", "nanosleep", "clock_nanosleep", "poll",
               "capget", "rt_sigtimedwait", "rt_sigpending", "rename", "unlink", "ftruncate", "fchmod", "lseek", "fcntl", "mremap",
