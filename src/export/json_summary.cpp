@@ -287,6 +287,6 @@ void SummaryWriter::other_event(const NamedProfile& event) {
 
 }  // namespace
 
-void write_json_summary(const NamedProfile& profile, const ByteSink& out) { SummaryWriter(profile, out).write(); }
+void write_json(const NamedProfile& profile, const ByteSink& out) { SummaryWriter(profile, out).write(); }
 
 }  // namespace flameprobe

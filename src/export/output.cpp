@@ -1,6 +1,7 @@
 #include "export/output.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <exception>
 #include <new>
 #include <stdexcept>
@@ -14,48 +15,24 @@ namespace {
 
 using Writer = Result<void> (*)(const NamedProfile&, const OutputOptions&, const ByteSink&);
 
-using Options = const OutputOptions&;
-
-/// A writer that takes no options.
-template <void (*write)(const NamedProfile&, const ByteSink&)>
-Result<void> plain(const NamedProfile& profile, Options, const ByteSink& out) {
-    write(profile, out);
+/// Calls a writer with the part of the options that it takes.
+template <auto write>
+Result<void> by(const NamedProfile& profile, const OutputOptions& options, const ByteSink& out) {
+    using Write = decltype(write);
+    if constexpr (std::is_invocable_v<Write, const NamedProfile&, const FlameGraphOptions&, const ByteSink&>) {
+        return write(profile, options.graph, out);
+    } else if constexpr (std::is_invocable_v<Write, const NamedProfile&, const ServerOptions&, const ByteSink&>) {
+        write(profile, options.server, out);
+    } else {
+        write(profile, out);
+    }
     return {};
 }
-/// A writer that takes `part` of the options.
-template <auto write, auto part>
-Result<void> with(const NamedProfile& profile, Options options, const ByteSink& out) {
-    if constexpr (std::is_void_v<decltype(write(profile, options.*part, out))>) {
-        write(profile, options.*part, out);
-        return {};
-    } else {
-        return write(profile, options.*part, out);
-    }
-}
 
-constexpr Writer writer_of(Format format) {
-    switch (format) {
-        case Format::folded:
-            return plain<write_folded>;
-        case Format::svg:
-            return with<write_svg, &OutputOptions::graph>;
-        case Format::html:
-            return with<write_html, &OutputOptions::graph>;
-        case Format::pprof:
-            return with<write_pprof, &OutputOptions::server>;
-        case Format::speedscope:
-            return plain<write_speedscope>;
-        case Format::firefox:
-            return plain<write_firefox>;
-        case Format::otlp:
-            return with<write_otlp, &OutputOptions::server>;
-        case Format::otlp_json:
-            return with<write_otlp_json, &OutputOptions::server>;
-        case Format::json:
-            return plain<write_json_summary>;
-    }
-    return nullptr;
-}
+// In the order of Format.
+#define FLAMEPROBE_WRITER_(value, name, ending, all_events) by<write_##value>,
+constexpr Writer writers[] = {FLAMEPROBE_FORMATS(FLAMEPROBE_WRITER_)};
+#undef FLAMEPROBE_WRITER_
 
 constexpr const char* too_much =
     "it would be too large; make it of a part: flameprobe-render with --thread, --scope, --focus or --from and --to";
@@ -71,11 +48,12 @@ Result<void> write_output(const NamedProfile& profile, Format format, const std:
         OutputFile file(path);
         if (!file.failed()) {
             std::uint64_t left = options.most_bytes;
-            const Result<void> written = writer_of(format)(profile, options, [&](std::string_view text) {
-                if (text.size() > left) throw std::length_error(too_much);
-                left -= text.size();
-                file.write(text);
-            });
+            const Result<void> written =
+                writers[static_cast<std::size_t>(format)](profile, options, [&](std::string_view text) {
+                    if (text.size() > left) throw std::length_error(too_much);
+                    left -= text.size();
+                    file.write(text);
+                });
             if (!written) return Error{path + ": not written: " + written.error().message};
         }
         return file.commit();

@@ -15,8 +15,8 @@
 
 namespace flameprobe {
 
-// A new format needs its name in profile/output_format.*, its writer here and in output.cpp, and a file. SVG and HTML:
-// render/flame_graph.hpp.
+// A new format: its row in profile/output_format.hpp, its writer's declaration here, a file, and that in meson.build.
+// SVG and HTML are declared in render/flame_graph.hpp.
 
 void write_folded(const NamedProfile& profile, const ByteSink& out);
 /// Options of the formats that are for servers (Pyroscope, Parca, ...), which store the profiles of many processes.
@@ -33,7 +33,7 @@ void write_otlp(const NamedProfile& profile, const ServerOptions& options, const
 void write_otlp_json(const NamedProfile& profile, const ServerOptions& options, const ByteSink& out);
 void write_speedscope(const NamedProfile& profile, const ByteSink& out);
 void write_firefox(const NamedProfile& profile, const ByteSink& out);
-void write_json_summary(const NamedProfile& profile, const ByteSink& out);
+void write_json(const NamedProfile& profile, const ByteSink& out);
 
 struct OutputOptions {
     FlameGraphOptions graph;

@@ -1,7 +1,7 @@
 #include "profile/output_format.hpp"
 
-#include <algorithm>
 #include <array>
+#include <cstddef>
 
 namespace flameprobe {
 
@@ -11,21 +11,14 @@ struct OutputFormat {
     Format format;
     std::string_view name;
     std::string_view ending;
-    bool all_events;  // its writer puts every event into the one file
+    bool all_events;
 };
 
-// The only list of formats: those in usage texts and messages are made from it.
-constexpr std::array formats = {
-    OutputFormat{Format::folded, "folded", ".folded", false},
-    OutputFormat{Format::svg, "svg", ".svg", false},
-    OutputFormat{Format::html, "html", ".html", true},
-    OutputFormat{Format::pprof, "pprof", ".pb.gz", true},
-    OutputFormat{Format::speedscope, "speedscope", ".speedscope.json", true},
-    OutputFormat{Format::firefox, "firefox", ".firefox.json", true},
-    OutputFormat{Format::otlp, "otlp", ".otlp", false},
-    OutputFormat{Format::otlp_json, "otlp-json", ".otlp.json", false},
-    OutputFormat{Format::json, "json", ".json", true},
-};
+#define FLAMEPROBE_ROW_(value, name, ending, all_events) OutputFormat{Format::value, name, ending, all_events},
+constexpr std::array formats = {FLAMEPROBE_FORMATS(FLAMEPROBE_ROW_)};
+#undef FLAMEPROBE_ROW_
+
+const OutputFormat& row_of(Format format) { return formats[static_cast<std::size_t>(format)]; }
 
 template <class Part>
 std::string list_of(std::string_view separator, Part part) {
@@ -69,15 +62,7 @@ Result<Format> format_by_path(std::string_view path) {
     return Error{"the ending of '" + std::string(path) + "' names no format: use " + format_endings()};
 }
 
-std::string_view ending_of(Format format) {
-    for (const OutputFormat& known : formats)
-        if (known.format == format) return known.ending;
-    return {};
-}
-
-bool holds_all_events(Format format) {
-    return std::any_of(formats.begin(), formats.end(),
-                       [&](const OutputFormat& known) { return known.format == format && known.all_events; });
-}
+std::string_view ending_of(Format format) { return row_of(format).ending; }
+bool holds_all_events(Format format) { return row_of(format).all_events; }
 
 }  // namespace flameprobe

@@ -1,5 +1,4 @@
-// The names of what can be made of a profile, here since the recorder reads FLAMEPROBE_FORMAT. Their writers:
-// export/output.hpp.
+// What can be made of a profile, here since the recorder reads FLAMEPROBE_FORMAT.
 #pragma once
 
 #include <string>
@@ -10,7 +9,23 @@
 
 namespace flameprobe {
 
-enum class Format { folded, svg, html, pprof, speedscope, firefox, otlp, otlp_json, json };
+/// The only list of formats: a value, its name, its ending, and whether one file holds all events of a profile. From it
+/// follow the enum, what users may type, usage, messages, and what write_output() calls: write_VALUE
+/// (export/output.hpp).
+#define FLAMEPROBE_FORMATS(FORMAT)                             \
+    FORMAT(folded, "folded", ".folded", false)                 \
+    FORMAT(svg, "svg", ".svg", false)                          \
+    FORMAT(html, "html", ".html", true)                        \
+    FORMAT(pprof, "pprof", ".pb.gz", true)                     \
+    FORMAT(speedscope, "speedscope", ".speedscope.json", true) \
+    FORMAT(firefox, "firefox", ".firefox.json", true)          \
+    FORMAT(otlp, "otlp", ".otlp", false)                       \
+    FORMAT(otlp_json, "otlp-json", ".otlp.json", false)        \
+    FORMAT(json, "json", ".json", true)
+
+#define FLAMEPROBE_VALUE_(value, name, ending, all_events) value,
+enum class Format { FLAMEPROBE_FORMATS(FLAMEPROBE_VALUE_) };
+#undef FLAMEPROBE_VALUE_
 
 /// The names and endings of all formats, as a user types them: "folded, svg, ..." and ".folded, .svg, ...".
 std::string format_names(std::string_view separator = ", ");

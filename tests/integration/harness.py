@@ -6,6 +6,7 @@ FLAMEPROBE_TESTS=quick|all, quick by default, chooses the size of the tests: see
 
 import contextlib
 import ctypes
+import functools
 import os
 import re
 import resource
@@ -248,6 +249,15 @@ def started(argv, directory, env, preexec_fn=lambda: None, **popen):
         end_group(process.pid)
         process.wait()
         log.close()
+
+
+@functools.cache
+def formats():
+    """{name: ending without its dot} of every format."""
+    usage = subprocess.run([RENDER, "--help"], capture_output=True, text=True, check=True).stdout
+    names = re.search("--format FORMAT +(.*), png", usage)[1].split(", ")
+    endings = re.search("--output FILE +(.*) .png", usage)[1].split()
+    return {name: ending[1:] for name, ending in zip(names, endings, strict=True)}
 
 
 def render(*argv, timeout=120, **popen):

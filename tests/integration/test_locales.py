@@ -8,10 +8,8 @@ import time
 import unittest
 from pathlib import Path
 
-from harness import COMMAND, RENDER, Case, clean_environment, profiled, run
+from harness import COMMAND, RENDER, Case, clean_environment, formats, profiled, run
 
-FORMATS = ("folded", "svg", "html", "pprof", "speedscope", "firefox", "otlp", "otlp-json", "json")
-ENDINGS = ("folded", "svg", "html", "pb.gz", "speedscope.json", "firefox.json", "otlp", "otlp.json", "json")
 # With decimal commas and grouping points, and with letters whose capitals are others.
 LOCALES = ("de_DE", "tr_TR")
 HOST = """
@@ -66,7 +64,7 @@ class Locales(Case):
             point = subprocess.run(["locale", "decimal_point"], env=env, capture_output=True, text=True, check=True).stdout
             self.assertEqual(point.strip(), "." if place.name == "here" else ",")
             shutil.copy(profile, place / "x.fprobe")
-            for ending in (*ENDINGS, "png", "pdf"):
+            for ending in (*formats().values(), "png", "pdf"):
                 done = run([RENDER, "x.fprobe", "-o", f"x.{ending}"], place, env=env)
                 self.assertEqual(done.returncode, 0, done.stderr)
             for name, options in (("info", ["--info"]), ("top", ["--top", "20"]), ("diff", ["--diff", "x.fprobe", "--top", "9"])):
@@ -76,16 +74,16 @@ class Locales(Case):
             time.sleep(1.1)  # a time of day in a file would be another
         for place, _ in places[1:]:
             self.assert_same_files(places[0][0], place, ["x.txt", "info", "top", "diff", "x.png", "x.pdf",
-                                                         *(f"x.{ending}" for ending in ENDINGS)])
+                                                         *(f"x.{ending}" for ending in formats().values())])
 
     def test_a_program_that_chose_a_locale(self):
         """What its own process wrote at exit is what the renderer makes of its profile."""
-        profile = self.record(FORMAT=",".join(FORMATS))
+        profile = self.record(FORMAT=",".join(formats()))
         place, env = self.machine("elsewhere", LC_ALL="C")
-        for ending in ENDINGS:
+        for ending in formats().values():
             done = run([RENDER, profile, "-o", f"recorded.{ending}"], place, env=env)
             self.assertEqual(done.returncode, 0, done.stderr)
-        self.assert_same_files(place, self.directory, ["recorded.txt", *(f"recorded.{ending}" for ending in ENDINGS)])
+        self.assert_same_files(place, self.directory, ["recorded.txt", *(f"recorded.{ending}" for ending in formats().values())])
 
     def test_reports_and_comparisons(self):
         runs = [{"cpu_ns_per_unit": 1234.5 + i, "work_per_second": 98765.4 - i, "samples": 1e6, "sampled_share": 1} for i in range(5)]

@@ -6,10 +6,9 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from harness import BUILD, RENDER, Case, clean_environment, profiled, render, run, target
+from harness import BUILD, RENDER, Case, clean_environment, formats, profiled, render, run, target
 
 OTHER = Path(os.environ.get("FLAMEPROBE_OTHER_BUILD", BUILD.parent / "arm64"))
-FORMATS = ("folded", "svg", "html", "json", "pprof", "speedscope", "firefox", "otlp")
 
 
 class OtherArchitecture(Case):
@@ -42,7 +41,7 @@ class OtherArchitecture(Case):
         system = next(line.split("'")[1] for line in Path(os.environ["FLAMEPROBE_OTHER_SYSTEM"]).read_text().splitlines()
                       if line.startswith("root"))
         there = ["qemu-aarch64", "-L", system, OTHER / "tools" / "render" / "flameprobe-render"]
-        for form in FORMATS:
+        for form in formats():
             with self.subTest(format=form):
                 mine = self.rendered([RENDER], profile, form)
                 self.assertGreater(len(mine), 300)

@@ -6,11 +6,9 @@ import shutil
 import stat
 import unittest
 
-from harness import COMMAND, ROOT, Case, host, profiled, render, run, target
+from harness import COMMAND, ROOT, Case, formats, host, profiled, render, run, target
 
 NOBODY = 65534
-FORMATS = {"svg": "svg", "html": "html", "folded": "folded", "json": "json", "pb.gz": "pprof",
-           "speedscope.json": "speedscope", "firefox.json": "firefox"}
 WORK = [host("ends"), "return", "150"]
 SECRET = "root's own file\n"
 
@@ -79,8 +77,8 @@ class Plants(Case):
         for kind in self.kinds:
             for place in self.places(kind):
                 with self.subTest(kind=kind, place=place.name):
-                    planted = {place / f"x.{e}": self.plant(kind, place / f"x.{e}") for e in FORMATS}
-                    ran = run(WORK, place, profiled(OUT=place / "x", FORMAT=",".join(FORMATS.values()), FREQ=499))
+                    planted = {place / f"x.{e}": self.plant(kind, place / f"x.{e}") for e in formats().values()}
+                    ran = run(WORK, place, profiled(OUT=place / "x", FORMAT=",".join(formats()), FREQ=499))
                     self.assertEqual((ran.returncode, ran.stdout), (6, "ending by return\n"), ran.stderr)
                     self.check(planted)
                     for path in planted:
@@ -109,7 +107,7 @@ class Plants(Case):
         self.assertEqual(ran.returncode, 6, ran.stderr)
         for kind in self.kinds:
             for place in self.places(kind):
-                commands = {f"r.{ending}": [folded] for ending in FORMATS}
+                commands = {f"r.{ending}": [folded] for ending in formats().values()}
                 commands["diff.svg"] = ["--diff", folded, folded]
                 commands["names.fprobe"] = ["--archive", self.directory / "good.fprobe"]
                 for name, argv in commands.items():

@@ -21,10 +21,7 @@ bool write_all(const std::string& stem) {
         return static_cast<bool>(written);
     };
     bool good = true;
-    for (const char* name : {"folded", "pprof", "speedscope", "firefox", "otlp", "otlp-json", "json"}) {
-        const Format format = *format_by_name(name);
-        good &= write(format, std::string(ending_of(format)), {});
-    }
+    for (const Format format : all_formats()) good &= write(format, std::string(ending_of(format)), {});
     good &= write(Format::pprof, ".folded.pb.gz", {{}, {ThreadLabels::folded}});
     return write(Format::pprof, ".exact.pb.gz", {{}, {ThreadLabels::exact}}) && good;
 }

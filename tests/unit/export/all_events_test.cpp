@@ -87,7 +87,7 @@ TEST_CASE("speedscope and the Firefox Profiler have a profile for each thread an
     const auto firefox = nlohmann::json::parse(written_text(write_firefox, profile));
     REQUIRE(firefox["threads"].size() == 2);
     CHECK(firefox["threads"][1]["samples"]["weightType"] == "tracing-ms");
-    const auto summary = nlohmann::json::parse(written_text(write_json_summary, profile));
+    const auto summary = nlohmann::json::parse(written_text(write_json, profile));
     REQUIRE(summary["other_events"].size() == 1);
     CHECK(summary["other_events"][0]["event"] == "offcpu");
     CHECK(summary["other_events"][0]["stack_ns"] == 7500);

@@ -41,7 +41,7 @@ TEST_CASE("a JSON stream puts in commas and escapes text") {
 
 TEST_CASE("the summary says what was measured and how") {
     const SampleProfile sample;
-    const json summary = written(write_json_summary, sample.get());
+    const json summary = written(write_json, sample.get());
     CHECK(summary["format"] == "flameprobe-summary");
     CHECK(summary["run"]["command"] == sample.get().run.command);
     CHECK(summary["run"]["complete"] == true);
@@ -65,7 +65,7 @@ TEST_CASE("the summary says what was measured and how") {
 }
 
 TEST_CASE("the summary of folded text has no facts about a run") {
-    const json summary = written(write_json_summary, read_folded("main;a 3\nmain;b_[k] 4\n").profile);
+    const json summary = written(write_json, read_folded("main;a 3\nmain;b_[k] 4\n").profile);
     CHECK_FALSE(summary.contains("run"));
     CHECK(summary["stack_samples"] == 7);
     CHECK(summary["functions"][0]["name"] == "b_[k]");
@@ -80,7 +80,7 @@ TEST_CASE("functions of the summary have samples, and what these stand for as ti
     }
     profile.has_run = true;
     profile.run.period_ns = 10;
-    const json summary = written(write_json_summary, profile);
+    const json summary = written(write_json, profile);
     CHECK(summary["stack_samples"] == 2);
     CHECK(summary["stack_ns"] == 70);
     const json& a = summary["functions"][0];
@@ -92,7 +92,7 @@ TEST_CASE("functions of the summary have samples, and what these stand for as ti
     CHECK(main["self"] == 0);
     CHECK(main["total"] == 2);
     profile.run.event_kind = "software event";
-    CHECK(written(write_json_summary, profile)["stack_events"] == 70);
+    CHECK(written(write_json, profile)["stack_events"] == 70);
 }
 
 TEST_CASE("speedscope: one profile a thread, weights that add up, one frame a function") {
