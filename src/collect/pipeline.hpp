@@ -69,8 +69,7 @@ public:
     }
     /// To be called once, at the end of the profile.
     void name_what_is_gone() { stacks_.name_what_is_gone(strings_); }
-    void death(const Death& death) { sink_.death(death); }
-    void count(const WorkCount& count) { sink_.count(count); }
+    void host(const HostRecord& record) { sink_.host(record); }
 
     /// An earlier profile's stack, in this one.
     StackId same_stack(const Pipeline& before, StackId stack);

@@ -171,7 +171,7 @@ void Recording::read_units() {
     for (const auto& [name, amount] : now) {
         const std::uint64_t done = amount - counted_units_[name];
         if (done == 0) continue;
-        pipeline_.count({clocks_.time_ns() - start_ns_, name, done});
+        pipeline_.host(WorkCount{clocks_.time_ns() - start_ns_, name, done});
         counted_any_ = true;
     }
     counted_units_ = std::move(now);

@@ -114,7 +114,7 @@ public:
     void set_counter(std::string_view name, std::uint64_t value) {
         if (value != 0) pipeline_.summary().counters[std::string(name)] = value;
     }
-    void died(const CrashRecord& note) { pipeline_.death(note.read(start_ns_)); }
+    void died(const CrashRecord& note) { pipeline_.host(note.read(start_ns_)); }
     /// Creates the file now, while it still can be: before the host drops its privileges. If no sample follows, close()
     /// removes it.
     Result<void> secure() { return file_.create(); }

@@ -57,10 +57,12 @@ void Compactor::pass_on(Last& last) {
     last.held.reset();
 }
 
-void Compactor::count(const WorkCount& count) {
-    CountSum& sum = counts_[{count.time_ns / slot_ns_, count.name}];
-    sum.amount = add_saturated(sum.amount, count.amount);
-    sum.last_ns = std::max(sum.last_ns, count.time_ns);
+void Compactor::host(const HostRecord& record) {
+    const auto* const count = std::get_if<WorkCount>(&record);
+    if (count == nullptr) return PartialSink::host(record);
+    CountSum& sum = counts_[{count->time_ns / slot_ns_, count->name}];
+    sum.amount = add_saturated(sum.amount, count->amount);
+    sum.last_ns = std::max(sum.last_ns, count->time_ns);
 }
 
 void Compactor::finish() {
@@ -69,7 +71,7 @@ void Compactor::finish() {
         if (last->held) last->held->second.time_ns = last->time_ns;
         pass_on(*last);
     }
-    for (const auto& [key, sum] : counts_) to_.count({sum.last_ns, key.second, sum.amount});
+    for (const auto& [key, sum] : counts_) to_.host(WorkCount{sum.last_ns, key.second, sum.amount});
     if (summary_) to_.summary(*summary_);
 }
 

@@ -27,7 +27,7 @@ public:
     void sample(const Sample& sample) override { add(0, sample); }
     void event_sample(EventId event, const Sample& sample) override { add(event, sample); }
     void summary(const Summary& summary) override { summary_ = summary; }
-    void count(const WorkCount& count) override;
+    void host(const HostRecord& record) override;
 
     void finish();
 

@@ -25,8 +25,7 @@ public:
     void event_sample(EventId event, const flameprobe::Sample& sample) override {
         pass(&ProfileSink::event_sample, event, sample);
     }
-    void death(const Death& death) override { pass(&ProfileSink::death, death); }
-    void count(const WorkCount& count) override { pass(&ProfileSink::count, count); }
+    void host(const HostRecord& record) override { pass(&ProfileSink::host, record); }
 
 private:
     virtual void passed_on() {}

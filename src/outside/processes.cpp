@@ -32,7 +32,6 @@ public:
     void summary(const Summary& summary) override { into_.summary = summary; }
 
 private:
-    using PartialSink::count;
     void count(const Sample& sample) {
         into_.hits = add_saturated(into_.hits, sample.hits);
         into_.has_samples = true;

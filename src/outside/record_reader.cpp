@@ -145,21 +145,28 @@ RecordReader::Complaint RecordReader::extended(ByteReader& in, std::uint64_t kin
     return complaint == nullptr && !fields.ok() ? cut_short : complaint;
 }
 
-template <class Record>
-RecordReader::Complaint RecordReader::pass(ByteReader& in, void (ProfileSink::*call)(const Record&)) {
+template <class Record, class Use>
+RecordReader::Complaint RecordReader::pass(ByteReader& in, Use use) {
     Record record;
     FieldReader field(in);
     list_fields(field, record);
-    if (!field.ok()) return cut_short;
-    (sink_.*call)(record);
-    return nullptr;
+    return field.ok() ? use(record) : cut_short;
+}
+
+template <class... Records>
+RecordReader::Complaint RecordReader::host(ByteReader& in, ExtendedKind kind,
+                                           const std::variant<Records...>* /*types*/) {
+    Complaint complaint = nullptr;  // a kind of a later version is skipped
+    const auto use = [&](const auto& record) -> Complaint { return sink_.host(record), nullptr; };
+    ((kind == kind_of<Records> ? void(complaint = pass<Records>(in, use)) : void()), ...);
+    return complaint;
 }
 
 RecordReader::Complaint RecordReader::extended_fields(ByteReader& in, ExtendedKind kind) {
     FieldReader field(in);
     switch (kind) {
         case ExtendedKind::run:
-            return pass(in, &ProfileSink::run);
+            return pass<RunInfo>(in, [&](const RunInfo& run) -> Complaint { return sink_.run(run), nullptr; });
         case ExtendedKind::string: {
             std::string text;
             field(text);
@@ -168,25 +175,21 @@ RecordReader::Complaint RecordReader::extended_fields(ByteReader& in, ExtendedKi
             return nullptr;
         }
         case ExtendedKind::mapping:
-            return mapping(in);
+            return pass<Mapping>(in, [&](const Mapping& mapping) -> Complaint {
+                mappings_.push_back({mapping.kind, mapping.start});
+                return sink_.mapping(static_cast<MappingId>(mappings_.size() - 1), mapping), nullptr;
+            });
         case ExtendedKind::thread:
             return thread(in);
-        case ExtendedKind::summary: {
-            Summary summary;
-            list_fields(field, summary);
-            if (!field.ok()) return cut_short;
-            for (const ThreadAccount& account : summary.threads) {
-                if (account.thread >= threads_) return "a summary of a thread that is not defined";
-            }
-            sink_.summary(summary);
-            return nullptr;
-        }
+        case ExtendedKind::summary:
+            return pass<Summary>(in, [&](const Summary& summary) -> Complaint {
+                for (const ThreadAccount& account : summary.threads) {
+                    if (account.thread >= threads_) return "a summary of a thread that is not defined";
+                }
+                return sink_.summary(summary), nullptr;
+            });
         case ExtendedKind::symbols:
             return symbols(in);
-        case ExtendedKind::death:
-            return pass(in, &ProfileSink::death);
-        case ExtendedKind::count:
-            return pass(in, &ProfileSink::count);
         case ExtendedKind::hits:
             field(next_hits_);
             return nullptr;
@@ -194,18 +197,9 @@ RecordReader::Complaint RecordReader::extended_fields(ByteReader& in, ExtendedKi
             return event(in);
         case ExtendedKind::event_sample:
             return event_sample(in);
+        default:
+            return host(in, kind, static_cast<const HostRecord*>(nullptr));
     }
-    return nullptr;  // of a later version: skipped
-}
-
-RecordReader::Complaint RecordReader::mapping(ByteReader& in) {
-    Mapping mapping;
-    FieldReader field(in);
-    list_fields(field, mapping);
-    if (!field.ok()) return cut_short;
-    mappings_.push_back({mapping.kind, mapping.start});
-    sink_.mapping(static_cast<MappingId>(mappings_.size() - 1), mapping);
-    return nullptr;
 }
 
 RecordReader::Complaint RecordReader::thread(ByteReader& in) {

@@ -35,9 +35,10 @@ private:
     Complaint location(ByteReader& in, std::uint64_t mapping);
     Complaint extended(ByteReader& in, std::uint64_t kind);
     Complaint extended_fields(ByteReader& in, format::ExtendedKind kind);
-    template <class Record>
-    Complaint pass(ByteReader& in, void (ProfileSink::*call)(const Record&));
-    Complaint mapping(ByteReader& in);
+    template <class Record, class Use>
+    Complaint pass(ByteReader& in, Use use);
+    template <class... Records>
+    Complaint host(ByteReader& in, format::ExtendedKind kind, const std::variant<Records...>* types);
     Complaint thread(ByteReader& in);
     Complaint symbols(ByteReader& in);
     Complaint event(ByteReader& in);

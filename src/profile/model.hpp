@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "base/file_identity.hpp"
@@ -148,6 +149,10 @@ struct WorkCount {
     std::string name;
     std::uint64_t amount = 0;
 };
+
+/// What is known of the host at a time, beside samples. A new one is a type here, its number in format.hpp and its
+/// fields in record_fields.hpp; then it is written, read and passed on. What becomes of it: RawProfile::keep().
+using HostRecord = std::variant<Death, WorkCount>;
 
 /// What one thread used and how much of it was sampled: the proof of completeness.
 struct ThreadAccount {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/varint.hpp"
+#include "profile/format.hpp"
 #include "profile/model.hpp"
 
 namespace flameprobe {
@@ -94,6 +95,14 @@ template <class Codec, FieldsOf<ArchivedSymbol> Record>
 void list_fields(Codec& field, Record& symbol) {
     field(symbol.name), field(symbol.file), field(symbol.line), field(symbol.decl_line), field(symbol.inlined);
 }
+
+/// Of a HostRecord.
+template <class Record>
+inline constexpr format::ExtendedKind kind_of{};
+template <>
+inline constexpr auto kind_of<Death> = format::ExtendedKind::death;
+template <>
+inline constexpr auto kind_of<WorkCount> = format::ExtendedKind::count;
 
 template <class Codec, FieldsOf<WorkCount> Record>
 void list_fields(Codec& field, Record& count) {

@@ -31,8 +31,7 @@ public:
     virtual void event(EventId id, const EventInfo& info) = 0;
     /// A sample of another event than the run's own: a sink that knows no events must not take it for CPU time.
     virtual void event_sample(EventId event, const Sample& sample) = 0;
-    virtual void death(const Death& death) = 0;
-    virtual void count(const WorkCount& count) = 0;
+    virtual void host(const HostRecord& record) = 0;
 };
 
 }  // namespace flameprobe

@@ -128,12 +128,10 @@ void ProfileWriter::symbols(LocationId id, const std::vector<ArchivedSymbol>& sy
     extended(ExtendedKind::symbols, [&](FieldWriter& out) { out(id), out(kept); });
 }
 
-void ProfileWriter::death(const Death& death) {
-    extended(ExtendedKind::death, [&](FieldWriter& out) { list_fields(out, death); });
-}
-
-void ProfileWriter::count(const WorkCount& count) {
-    extended(ExtendedKind::count, [&](FieldWriter& out) { list_fields(out, count); });
+void ProfileWriter::host(const HostRecord& record) {
+    std::visit([this]<class Record>(
+                   const Record& of) { extended(kind_of<Record>, [&](FieldWriter& out) { list_fields(out, of); }); },
+               record);
 }
 
 void ProfileWriter::event(EventId id, const EventInfo& info) {

@@ -38,8 +38,7 @@ public:
     void symbols(LocationId id, const std::vector<ArchivedSymbol>& symbols) override;
     void event(EventId id, const EventInfo& info) override;
     void event_sample(EventId event, const Sample& sample) override;
-    void death(const Death& death) override;
-    void count(const WorkCount& count) override;
+    void host(const HostRecord& record) override;
 
     /// Writes what is buffered. On an error (disk full, file size limit) the file is cut back to its last whole block,
     /// the buffer is kept, and the call may be tried again. Never raises SIGXFSZ.

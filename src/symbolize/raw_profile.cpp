@@ -91,9 +91,8 @@ void RawProfile::stack(StackId /*id*/, const StackNode& node) {
 }
 void RawProfile::summary(const Summary& summary) { last_summary = summary; }
 void RawProfile::symbols(LocationId id, const std::vector<ArchivedSymbol>& symbols) { archived[id] = symbols; }
-void RawProfile::death(const Death& death) { death_record = death; }
 
-void RawProfile::count(const WorkCount& count) {
+void RawProfile::keep(const WorkCount& count) {
     if (filter_.from_ns && count.time_ns < *filter_.from_ns) return;
     if (filter_.to_ns && count.time_ns >= add_saturated(*filter_.to_ns, filter_.late_counts_ns)) return;
     std::uint64_t& sum = work[count.name];

@@ -75,8 +75,9 @@ public:
     void sample(const Sample& sample) override;
     void summary(const Summary& summary) override;
     void symbols(LocationId id, const std::vector<ArchivedSymbol>& symbols) override;
-    void death(const Death& death) override;
-    void count(const WorkCount& count) override;
+    void host(const HostRecord& record) override {
+        std::visit([this](const auto& of) { keep(of); }, record);
+    }
     void event(EventId id, const EventInfo& info) override;
     void event_sample(EventId event, const Sample& sample) override;
 
@@ -117,6 +118,8 @@ private:
     std::vector<bool> stacks_in_scope() const;
     bool thread_wanted(const Thread& thread) const;
 
+    void keep(const Death& death) { death_record = death; }
+    void keep(const WorkCount& count);
     void keep(const Sample& sample, EventId event);
     void keep_heap(EventId event, const Sample& sample);
 

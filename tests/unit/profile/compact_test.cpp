@@ -159,12 +159,14 @@ TEST_CASE("counts of work keep their sum when a profile is compacted") {
     public:
         std::map<std::string, std::uint64_t> sums;
         unsigned records = 0;
-        void count(const WorkCount& count) override { ++records, sums[count.name] += count.amount; }
+        void host(const HostRecord& record) override {
+            ++records, sums[std::get<WorkCount>(record).name] += std::get<WorkCount>(record).amount;
+        }
     } sums;
     Compactor compactor(sums, 1000);
     for (std::uint64_t time = 0; time < 4000; time += 10) {
-        compactor.count({time, "requests", 3});
-        compactor.count({time, "bytes", time});
+        compactor.host(WorkCount{time, "requests", 3});
+        compactor.host(WorkCount{time, "bytes", time});
     }
     compactor.finish();
     CHECK(sums.sums == std::map<std::string, std::uint64_t>{{"requests", 1200}, {"bytes", 798000}});

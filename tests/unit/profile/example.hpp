@@ -37,7 +37,7 @@ inline void write_example(ProfileSink& out) {
     out.thread(1, {4243, "worker;1"});
     out.sample({900'000, 1, 4, 7});
     out.sample({~std::uint64_t{0}, 1, 0, ~std::uint64_t{0}});
-    out.count({950'000, "requests", 12});
+    out.host(WorkCount{950'000, "requests", 12});
     out.thread(1, {4243, "renamed"});
     out.event(1, {"offcpu", "waiting time", 99, 1});
     out.event(2, {"page-faults", "software event", 0, 0});
@@ -51,7 +51,7 @@ inline void write_example(ProfileSink& out) {
     summary.counters = {{"rows", 12}, {"misses", 3}};
     out.summary(summary);
     out.symbols(1, {{0, 1, 10, 0, true}, {1, 0, 20, 5, false}});
-    out.death({11, 1, 4243, 0xdead, 77, {0x400123, 0x400023}});
+    out.host(Death{11, 1, 4243, 0xdead, 77, {0x400123, 0x400023}});
 }
 
 }  // namespace flameprobe::test

@@ -29,8 +29,9 @@ public:
     void symbols(LocationId id, const std::vector<ArchivedSymbol>& symbols) override {
         for (const auto& s : symbols) line("symbol", id, s.name, s.file, s.line, s.decl_line, s.inlined);
     }
-    void death(const Death& death) override { add("death", death); }
-    void count(const WorkCount& count) override { add("count", count); }
+    void host(const HostRecord& record) override {
+        std::visit([&](const auto& of) { add("of the host, " + std::to_string(record.index()), of); }, record);
+    }
 
 private:
     template <class... Parts>

@@ -125,7 +125,7 @@ TEST_CASE("an empty file, and one of another format, is an error") {
 TEST_CASE("a warning says where a fatal signal ended the program") {
     const ProfileFile file([](ProfileWriter& out) {
         fill_server(out);
-        out.death({11, 1, 79, 0xdead, 800, {0x1300, 0x1200, 0x99999}});
+        out.host(Death{11, 1, 79, 0xdead, 800, {0x1300, 0x1200, 0x99999}});
     });
     const auto profile = load_profile(file.path(), {}, {});
     REQUIRE(profile);
