@@ -59,7 +59,7 @@ std::vector<std::string> arguments_for(const std::string& program, const Drawing
     if (order.smaller != nullptr) arguments.emplace_back("--compact");
     if (order.low_priority) arguments.emplace_back("--low-priority");
     for (const Format format : options.formats) arguments.emplace_back("--format=" + std::string(ending_of(format)));
-    for (const std::string& directory : options.debug_directories) arguments.push_back("--debug-dir=" + directory);
+    arguments.insert(arguments.end(), options.drawing.begin(), options.drawing.end());
     return arguments;
 }
 

@@ -13,6 +13,7 @@ namespace flameprobe {
 struct Setting {
     std::string_view variable;  // FLAMEPROBE_FREQ
     char letter;                // of the short option, 0: none
+    bool of_attach;             // it also makes sense for a process that runs already, and is looked at from outside
     std::string_view argument;  // what the usage calls the value
     std::string help;           // one line for the usage
     std::string accepted;       // completes "it takes ..."

@@ -16,7 +16,7 @@ import zlib
 from pathlib import Path
 
 import pprof_rules
-from harness import (RENDER, ROOT, Case, Result, clean_environment, named, profiled, read_folded, render, run, shares, started,
+from harness import (COMMAND, RENDER, ROOT, Case, Result, clean_environment, named, profiled, read_folded, render, run, shares, started,
                      wait_until)
 
 PROGRAMS = Path(__file__).resolve().parent / "render_programs"
@@ -517,6 +517,13 @@ class DebugDirectories(Recorded):
         self.assert_named(self.folded(env=clean_environment(FLAMEPROBE_DEBUG_DIR=f"/nowhere:{self.root}")))
         self.assert_named(self.in_the_host("without"), False)
         self.assert_named(self.in_the_host("with", DEBUG_DIR=f"/nowhere:{self.root}"))
+
+    def test_where_the_command_draws(self):
+        """With options of pictures the library draws nothing: `flameprobe run` does, and looks where it was told to."""
+        drawn = run([COMMAND, "run", "-F", 997, "-f", "folded", "-o", "told", "--debug-dir", self.root, "--merge-threads", self.program, 100],
+                    self.directory)
+        self.assertEqual(drawn.returncode, 0, drawn.stderr)
+        self.assert_named(read_folded((self.directory / "told.folded").read_text()))
 
     def test_by_debuglink(self):
         self.by_id.rename(self.by_link)

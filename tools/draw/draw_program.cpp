@@ -54,18 +54,18 @@ struct Order {
 };
 
 bool understand(std::string_view argument, Order& order) {
-    constexpr std::string_view format = "--format=", directory = "--debug-dir=", stem = "--stem=";
+    constexpr std::string_view format = "--format=", stem = "--stem=";
     if (argument.starts_with(format)) {
         if (auto known = format_by_path("x" + std::string(argument.substr(format.size()))))
             order.options.formats.push_back(*known);
-    } else if (argument.starts_with(directory)) {
-        order.options.debug_directories.emplace_back(argument.substr(directory.size()));
     } else if (argument.starts_with(stem)) {
         order.stem = argument.substr(stem.size());
     } else if (argument == "--compact") {
         order.compact = true;
     } else if (argument == "--low-priority") {
         ::setpriority(PRIO_PROCESS, 0, low_priority);
+    } else if (argument.starts_with("--")) {
+        return take_option(argument, order.options.look).empty();
     } else if (order.input.empty()) {
         order.input = argument;
     } else {
@@ -81,6 +81,7 @@ void compact(const std::string& profile, ResultMessages& messages) {
 
 int draw(int argc, char** argv) {
     Order order;
+    order.options.look.host_waits = true;
     for (int i = 1; i < argc; ++i)
         if (!understand(argv[i], order)) return wrong_usage;
     if (!order.input.ends_with(order.stem.empty() && !order.compact ? ".run" : ".fprobe")) {

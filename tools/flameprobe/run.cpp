@@ -38,7 +38,7 @@ std::string usage() {
         "Usage: flameprobe run [OPTIONS] [--] COMMAND [ARGUMENTS]\n"
         "Runs COMMAND under the profiler, with its exit status, and ends with the path of the picture.\n"
         "\n";
-    text += settings_usage([](const Setting&) { return true; });
+    text += settings_usage(false);
     const auto line = [&text](const char* name, const char* argument, const char* help) {
         text += usage_line(0, name, argument, help);
     };
@@ -59,40 +59,27 @@ std::string usage() {
 }
 
 struct RunRequest {
-    Child::Environment environment;
-    std::string out = default_out;
-    std::string formats{command_formats};
+    GivenSettings settings;
     std::string library;
-    std::string spool;  // where windows are left, instead of results
     Gates gates;
-    Arguments look;      // of pictures
-    bool looks = false;  // any such option was given
+    bool looks = false;  // an option of pictures was given
     bool help = false;
     bool live = false;
     bool open = false;
     int command = 0;  // index in argv
 };
 
-std::string variable_or(const char* name, const char* otherwise) {
-    const char* value = getenv(name);
-    return value != nullptr && *value != '\0' ? value : otherwise;
-}
-
-Problem take_setting(RunRequest& request, const Setting& setting, const std::string& value) {
-    const std::string variable(setting.variable);
-    if (variable == "FLAMEPROBE_OUT") request.out = whole_template(value);
-    if (variable == "FLAMEPROBE_FORMAT") request.formats = value;
-    if (variable == "FLAMEPROBE_PUSH") request.spool = value;
-    request.environment.emplace_back(variable, value);
-    Problem problem = setting_problem(variable, value);
-    return problem.empty() && variable == "FLAMEPROBE_EVENT" ? event_problem(value) : problem;
+/// As an option or in the environment.
+std::string value_of(const RunRequest& request, const char* variable, std::string_view otherwise = "") {
+    const char* value = getenv(variable);
+    return request.settings.value(variable, value != nullptr && *value != '\0' ? value : std::string(otherwise));
 }
 
 std::vector<CommandOption<RunRequest>> known_options() {
     std::vector<CommandOption<RunRequest>> options;
     for (const Setting& setting : settings())
         options.push_back({setting.option(), required_argument,
-                           [&setting](RunRequest& r, const std::string& v) { return take_setting(r, setting, v); },
+                           [&setting](RunRequest& r, const std::string& v) { return r.settings.take(setting, v); },
                            setting.letter});
     constexpr int none = no_argument, value = required_argument;
     options.push_back({"library", value, always([](RunRequest& r, const std::string& v) { r.library = v; })});
@@ -107,7 +94,7 @@ std::vector<CommandOption<RunRequest>> known_options() {
     for (CommandOption<Arguments>& option : picture_options())
         options.push_back({option.name, option.argument, [take = option.take](RunRequest& r, const std::string& v) {
                                r.looks = true;
-                               return take(r.look, v);
+                               return take(r.settings.look, v);
                            }});
     options.push_back({"live", none, always([](RunRequest& r, const std::string&) { r.live = true; })});
     options.push_back({"open", none, always([](RunRequest& r, const std::string&) { r.open = true; })});
@@ -117,9 +104,6 @@ std::vector<CommandOption<RunRequest>> known_options() {
 
 Result<RunRequest> parse_run(int argc, char* argv[]) {
     RunRequest request;
-    request.out = whole_template(variable_or("FLAMEPROBE_OUT", request.out.c_str()));
-    request.formats = variable_or("FLAMEPROBE_FORMAT", request.formats.c_str());
-    request.spool = variable_or("FLAMEPROBE_PUSH", "");
     const auto options = known_options();
     const auto first = take_options<RunRequest>(argc, argv, options, request, true);
     if (!first) return first.error();
@@ -148,24 +132,13 @@ bool show_picture(const std::string& path) {
     return failed == 0;
 }
 
-bool asks_for_allocations(const RunRequest& request) {
-    std::string events = variable_or("FLAMEPROBE_EVENT", "");
-    for (const auto& [name, value] : request.environment)
-        if (name == "FLAMEPROBE_EVENT") events = value;
-    return std::ranges::any_of(parts_of_list(events, ','), is_of_allocations);
-}
-
 /// The first thing that would leave the run without its profile, and the option that it belongs to.
-std::string problem_with(const RunRequest& request, const char* command) {
-#ifndef FLAMEPROBE_HAS_LIVE
-    if (request.live)
-        return "--live is not part of this build, which was made without libmicrohttpd (libmicrohttpd-dev)";
-#endif
-    if (!request.spool.empty()) {
-        const std::string spool = spool_problem(request.spool);
+std::string problem_with(const FinishedRun& run) {
+    if (!run.spool.empty()) {
+        const std::string spool = spool_problem(run.spool);
         return spool.empty() ? spool : "--push: " + spool;
     }
-    const std::string place = place_problem(request.out, command, formats_of(request.formats));
+    const std::string place = place_problem(run.out, run.command, run.formats);
     return place.empty() ? place : "--out: " + place;
 }
 
@@ -175,26 +148,38 @@ int run_command(int argc, char* argv[]) {
     auto request = parse_run(argc, argv);
     if (!request) return complain_of_usage("run", request.error().message);
     if (request->help) return std::fputs(usage().c_str(), stdout) < 0 ? 1 : 0;
+#ifndef FLAMEPROBE_HAS_LIVE
+    if (request->live)
+        return complain(2,
+                        "--live is not part of this build, which was made without libmicrohttpd (libmicrohttpd-dev)");
+#endif
     if (request->command >= argc) return complain_of_usage("run", "name a command to run");
-    if (const auto problem = problem_with(*request, argv[request->command]); !problem.empty())
-        return complain(2, problem);
-    const bool allocations = asks_for_allocations(*request);
+    const std::string formats = value_of(*request, "FLAMEPROBE_FORMAT", command_formats);
+    FinishedRun run;
+    run.out = whole_template(value_of(*request, "FLAMEPROBE_OUT", default_out));
+    run.command = argv[request->command];
+    run.formats = formats_of(formats);
+    run.gates = request->gates;
+    // With gates, and with options of pictures, which the library does not know, pictures are made after the run.
+    run.draw = run.gates.any() || request->looks;
+    run.look = request->settings.look;
+    run.spool = value_of(*request, "FLAMEPROBE_PUSH");
+    if (const auto problem = problem_with(run); !problem.empty()) return complain(2, problem);
+    const std::string events = value_of(*request, "FLAMEPROBE_EVENT");
+    const bool allocations = std::ranges::any_of(parts_of_list(events, ','), is_of_allocations);
     const auto libraries = libraries_to_preload(request->library, allocations);
     if (!libraries) return complain(2, libraries.error().message);
     if (allocations) complain(0, allocator_note(argv[request->command]));
     const PreloadObstacle obstacle = preload_obstacle(argv[request->command]);
     complain(0, obstacle.why);
-    if (!obstacle.other_loader) request->environment.emplace_back("LD_PRELOAD", preload_with(*libraries));
-    FinishedRun run{request->out, argv[request->command], 0, {}, formats_of(request->formats), request->gates, false};
-    // With gates, and with options of pictures, which the library does not know, pictures are made after the run.
-    run.draw = run.gates.any() || request->looks;
-    run.look = request->look;
-    request->environment.emplace_back("FLAMEPROBE_FORMAT", run.draw ? "none" : request->formats);
+    Child::Environment environment = request->settings.variables;
+    if (!obstacle.other_loader) environment.emplace_back("LD_PRELOAD", preload_with(*libraries));
+    environment.emplace_back("FLAMEPROBE_FORMAT", run.draw ? "none" : formats);
     // For the provenance: git is not run inside the program.
-    if (!git_commit(working_directory()).empty()) request->environment.emplace_back("FLAMEPROBE_DIRTY", dirty_text());
+    if (!git_commit(working_directory()).empty()) environment.emplace_back("FLAMEPROBE_DIRTY", dirty_text());
     clock_gettime(CLOCK_REALTIME_COARSE, &run.start);  // the clock of file times
     int status = 0;
-    auto child = Child::start(argv + request->command, request->environment, status);
+    auto child = Child::start(argv + request->command, environment, status);
     if (!child) return complain(status, child.error().message);
 #ifdef FLAMEPROBE_HAS_LIVE
     std::optional<LivePage> page;
@@ -210,7 +195,6 @@ int run_command(int argc, char* argv[]) {
     const int ended = child->wait();
     run.pid = child->pid();
     run.cpu_ns = cpu_ns_of(child->usage());
-    run.spool = request->spool;
     run.obstacle = !obstacle.why.empty();
     const RunEnd end = end_run(run);
     for (const std::string& line : end.lines) complain(0, line);

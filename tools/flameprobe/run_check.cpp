@@ -17,6 +17,22 @@
 
 namespace flameprobe {
 
+Problem GivenSettings::take(const Setting& setting, const std::string& value) {
+    const std::string variable(setting.variable);
+    variables.emplace_back(variable, value);
+    if (Problem problem = setting_problem(variable, value); !problem.empty()) return problem;
+    Options options;
+    setting.set(value, options);
+    for (const std::string& word : options.drawing) take_option(word, look);
+    return variable == "FLAMEPROBE_EVENT" ? event_problem(value) : Problem();
+}
+
+std::string GivenSettings::value(std::string_view variable, std::string otherwise) const {
+    for (const auto& [name, given] : variables)
+        if (name == variable) otherwise = given;
+    return otherwise;
+}
+
 std::string setting_problem(const std::string& variable, const std::string& value) {
     const std::string line = variable + "=" + value;
     std::vector<std::string> problems;

@@ -2,11 +2,22 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "export/output.hpp"
+#include "arguments.hpp"
+#include "session/settings.hpp"
 
 namespace flameprobe {
+
+/// The settings that a command was given as options.
+struct GivenSettings {
+    std::vector<std::pair<std::string, std::string>> variables;  // the later one counts
+    Arguments look;                                              // of pictures that the command itself draws
+
+    Problem take(const Setting& setting, const std::string& value);
+    std::string value(std::string_view variable, std::string otherwise) const;
+};
 
 /// Why the variable's value would not be accepted; empty if it would.
 std::string setting_problem(const std::string& variable, const std::string& value);

@@ -101,7 +101,7 @@ std::vector<std::string> pictures_of(const std::string& profile, const FinishedR
     }
     if (missing.empty()) return paths;
     ResultMessages messages;
-    draw_profile(profile, stem, {missing, {}, run.look.graph, run.look.cut, false}, messages);
+    draw_profile(profile, stem, {missing, run.look}, messages);
     take_problems(messages, end);
     std::vector<std::string> drawn;
     for (const Format format : missing) {

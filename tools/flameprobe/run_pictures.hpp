@@ -24,7 +24,7 @@ struct FinishedRun {
     bool obstacle = false;     // why nothing can be sampled was said before the command ran
     std::string spool = {};    // of FLAMEPROBE_PUSH; empty: none
     pid_t target = 0;          // of attach: not a command, but a process that ran before and may run on
-    Arguments look = {};       // graph and cut: of pictures that are drawn here
+    Arguments look = {};       // of pictures that are drawn here
 };
 
 struct RunEnd {

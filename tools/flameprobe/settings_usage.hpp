@@ -19,13 +19,12 @@ inline std::string usage_line(char letter, const std::string& name, std::string_
     return line.append(help) + "\n";
 }
 
-/// A line for each setting that `accepts` takes.
-template <class Accepts>
-std::string settings_usage(Accepts accepts) {
+/// A line for each setting, or for those that attach takes.
+inline std::string settings_usage(bool attach) {
     constexpr std::string_view of_library = "default folded,svg";
     std::string text;
     for (const Setting& setting : settings()) {
-        if (!accepts(setting)) continue;
+        if (attach && !setting.of_attach) continue;
         std::string help(setting.help);
         if (const auto at = help.find(of_library); at != help.npos)
             help.replace(at, of_library.size(), "default " + std::string(command_formats));

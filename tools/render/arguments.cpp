@@ -1,5 +1,6 @@
 #include "arguments.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -182,6 +183,14 @@ std::vector<CommandOption<Arguments>> picture_options() {
         {"for", value, picture_for},
         {"merge-threads", none, always([](A& a, const Text&) { a.cut.merge_threads = true; })},
     };
+}
+
+Problem take_option(std::string_view word, Arguments& into) {
+    const std::size_t end = std::min(word.find('='), word.size());
+    for (const auto& known : known_options())
+        if (word.substr(0, end) == "--" + known.name)
+            return known.take(into, Text(word.substr(std::min(end + 1, word.size()))));
+    return Text(word) + " is no option";
 }
 
 Result<std::uint64_t> parse_time(const std::string& text) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
@@ -52,6 +53,9 @@ struct Arguments {
 
 /// The options that say what a picture shows and how, for other programs that draw. (graph and cut of the Arguments.)
 std::vector<CommandOption<Arguments>> picture_options();
+
+/// Takes one option as a single word, "--debug-dir=/x": how a setting of pictures reaches who draws (Options::drawing).
+Problem take_option(std::string_view word, Arguments& into);
 
 /// An Error's message is for the user, without a newline at its end.
 Result<Arguments> parse_arguments(int argc, char* const argv[]);

@@ -13,11 +13,8 @@ namespace {
 
 /// All events of the profile, those but the first as `others`.
 Result<NamedProfile> load_events(const std::string& path, const ResultOptions& options, bool idle) {
-    Arguments arguments;
+    Arguments arguments = options.look;
     arguments.filter.idle = idle;
-    arguments.debug_directories = options.debug_directories;
-    arguments.host_waits = options.host_waits;
-    arguments.cut = options.cut;
     arguments.filter.times =
         std::find(options.formats.begin(), options.formats.end(), Format::html) != options.formats.end();
     Progress progress;
@@ -58,7 +55,7 @@ void draw(const std::string& path, const std::string& stem, const ResultOptions&
     }
     const bool first_is_empty = lead_with_samples(*profile);
     std::ranges::for_each(profile->warnings, problem);
-    const OutputOptions output{options.graph, {}};
+    const OutputOptions output{options.look.graph, {}};
     std::string picture;
     const auto write = [&](const NamedProfile& event, Format format, const std::string& to) {
         const auto done = write_output(event, format, to, output);
@@ -82,13 +79,13 @@ void draw(const std::string& path, const std::string& stem, const ResultOptions&
 
 void draw_profile(const std::string& path, const std::string& stem, const ResultOptions& options,
                   ResultMessages& messages) {
-    if (!options.cut.own_code && !options.cut.fold_glue) return draw(path, stem, options, messages);
+    if (!options.look.cut.own_code && !options.look.cut.fold_glue) return draw(path, stem, options, messages);
     // A page holds what is left out, and its reader may show it.
     ResultOptions page = options, others = options;
     page.formats = {Format::html};
     if (std::erase(others.formats, Format::html) > 0) {
-        page.graph.own_code = std::exchange(page.cut.own_code, false);
-        page.graph.fold_glue = std::exchange(page.cut.fold_glue, false);
+        page.look.graph.own_code = std::exchange(page.look.cut.own_code, false);
+        page.look.graph.fold_glue = std::exchange(page.look.cut.fold_glue, false);
         draw(path, stem, page, messages);
     }
     if (!others.formats.empty()) draw(path, stem, others, messages);

@@ -4,18 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "cut_away.hpp"
-#include "export/output.hpp"
+#include "arguments.hpp"
 #include "outside/processes.hpp"
 
 namespace flameprobe {
 
 struct ResultOptions {
     std::vector<Format> formats;
-    std::vector<std::string> debug_directories{};
-    FlameGraphOptions graph{};
-    CutOptions cut{};
-    bool host_waits = true;                           // names may take a quarter of a minute
+    Arguments look{};                                 // how pictures are drawn, and where names are looked for
     const std::vector<ProcessPart>* parts = nullptr;  // of the profile, if they were read before
 };
 

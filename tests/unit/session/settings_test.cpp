@@ -41,7 +41,7 @@ TEST_CASE("settings are read, and other variables ignored") {
     CHECK_FALSE(options.children);
     CHECK(options.most_bytes == 3 << 20);
     CHECK(options.least_cpu_ns == 1'500'000);
-    CHECK(options.debug_directories == std::vector<std::string>{"/a", "/b/c"});
+    CHECK(options.drawing == std::vector<std::string>{"--debug-dir=/a", "--debug-dir=/b/c"});
     CHECK(options.log == LogMode::file);
     CHECK(options.log_path == "/tmp/log");
 }

@@ -41,46 +41,27 @@ constexpr const char* attach_usage =
     "      --tree                its children and theirs too, into one result\n";
 
 struct AttachRequest {
-    std::vector<std::string> settings;  // NAME=VALUE
-    std::string out = default_out;
-    std::string formats{command_formats};
+    GivenSettings settings;
     std::uint64_t duration_ns = 0;  // 0: no end
     bool tree = false;
     bool help = false;
 };
 
-/// Those that make sense for a process that runs already, and is looked at from outside.
-bool takes(const Setting& setting) {
-    for (const std::string_view name : {"FREQ", "OUT", "FORMAT", "UNWIND", "STACK", "EVENT", "OFFCPU_FREQ",
-                                        "OFFCPU_MIN", "KERNEL", "MAX_SIZE", "DEBUG_DIR", "LABELS"})
-        if (setting.variable == "FLAMEPROBE_" + std::string(name)) return true;
-    return false;
-}
-
 std::string usage() {
-    return attach_usage + settings_usage(takes) + "\nThe options are those of 'flameprobe run', see flameprobe(1).\n";
+    return attach_usage + settings_usage(true) + "\nThe options are those of 'flameprobe run', see flameprobe(1).\n";
 }
 
 Problem take_duration(AttachRequest& request, const std::string& value) {
     return put(duration_ns(value), request.duration_ns);
 }
 
-Problem take_setting(AttachRequest& request, const Setting& setting, const std::string& value) {
-    const std::string variable(setting.variable);
-    if (variable == "FLAMEPROBE_OUT") request.out = whole_template(value);
-    if (variable == "FLAMEPROBE_FORMAT") request.formats = value;
-    request.settings.push_back(variable + "=" + value);
-    Problem problem = setting_problem(variable, value);
-    return problem.empty() && variable == "FLAMEPROBE_EVENT" ? event_problem(value) : problem;
-}
-
 std::vector<CommandOption<AttachRequest>> known_options() {
     std::vector<CommandOption<AttachRequest>> options;
     for (const Setting& setting : settings())
-        if (takes(setting))
+        if (setting.of_attach)
             options.push_back(
                 {setting.option(), required_argument,
-                 [&setting](AttachRequest& r, const std::string& v) { return take_setting(r, setting, v); },
+                 [&setting](AttachRequest& r, const std::string& v) { return r.settings.take(setting, v); },
                  setting.letter});
     options.push_back({"duration", required_argument, take_duration, 'd'});
     options.push_back({"tree", no_argument, always([](AttachRequest& r, const std::string&) { r.tree = true; })});
@@ -98,9 +79,9 @@ std::string literal_out(const std::string& out, pid_t pid, const timespec& start
 }
 
 Options options_of(const AttachRequest& request, const std::string& out) {
-    std::vector<std::string_view> lines(request.settings.begin(), request.settings.end());
-    std::vector<std::string> problems;  // each was checked when it was taken
-    Options options = read_options(lines, problems);
+    std::vector<std::string> lines, problems;  // each was checked when it was taken
+    for (const auto& [variable, value] : request.settings.variables) lines.push_back(variable + "=" + value);
+    Options options = read_options({lines.begin(), lines.end()}, problems);
     options.engine = EngineChoice::ring;  // from outside no other has samples
     options.out = out;
     options.formats.clear();  // drawn at the end, by this process
@@ -118,11 +99,12 @@ std::string told_begin(pid_t pid, std::size_t processes, std::uint64_t duration_
 int attach_to(pid_t pid, const AttachRequest& request) {
     FinishedRun run;
     run.pid = ::getpid();
-    run.formats = formats_of(request.formats);
+    run.formats = formats_of(request.settings.value("FLAMEPROBE_FORMAT", std::string(command_formats)));
+    run.look = request.settings.look;
     run.target = pid;
     clock_gettime(CLOCK_REALTIME_COARSE, &run.start);
     watch_process(pid);
-    run.out = literal_out(request.out, pid, run.start);
+    run.out = literal_out(whole_template(request.settings.value("FLAMEPROBE_OUT", default_out)), pid, run.start);
     if (const auto problem = place_problem(run.out, executable_name(), run.formats); !problem.empty())
         return complain(2, "--out: " + problem);
     ::unsetenv("FLAMEPROBE_ROOT");  // else its results would be those of the run that this command is part of
@@ -159,7 +141,7 @@ int attach_command(int argc, char* argv[]) {
     if (request.help) return std::fputs(usage().c_str(), stdout) < 0 ? 1 : 0;
     const auto pid = process_id(argc - *first, argv + *first);
     if (!pid) return complain_of_usage("attach", pid.error().message);
-    const Options options = options_of(request, request.out);
+    const Options options = options_of(request, default_out);
     if (std::ranges::all_of(options.shown, is_of_allocations))
         return complain(2,
                         "--event: a library in the process counts its allocations, which attach does not load; "
