@@ -31,9 +31,16 @@ struct OtherEvent {
     std::string name, kind;  // as CaptureFacts::event_kind
 };
 
+enum class EngineKind : std::uint8_t { ring, signal, timer, looks };
+inline constexpr std::string_view engine_names[] = {"ring", "signal", "timer", "looks"};
+
 /// What the source really does, for the footer and `flameprobe doctor`.
 struct CaptureFacts {
-    std::string engine;  // ring, signal, timer, looks
+    EngineKind engine = EngineKind::ring;
+    std::string engine_name() const { return std::string(engine_names[static_cast<std::size_t>(engine)]); }
+    /// Whether samples may come of all CPU time. With exclude_kernel the kernel drops every sample that hits a system
+    /// call: on a server most of the time.
+    bool has_all_time() const { return kernel || engine == EngineKind::timer || engine == EngineKind::looks; }
     std::string event;
     std::string event_kind;  // software clock, software event, hardware counter
     bool kernel = false;

@@ -17,7 +17,7 @@ namespace {
 class LookSource final : public EventSource {
 public:
     LookSource(const CaptureOptions& options, const std::string& why_no_events) {
-        facts_.engine = "looks";
+        facts_.engine = EngineKind::looks;
         facts_.event = "cpu-clock";
         facts_.event_kind = "software clock";
         facts_.frequency = options.frequency;

@@ -133,7 +133,7 @@ void RingSource::note_missing() {
 }
 
 void RingSource::describe(const CaptureOptions& options) {
-    facts_.engine = "ring";
+    facts_.engine = EngineKind::ring;
     facts_.works_outside = facts_.meets_threads = true;
     facts_.reaches = settings_.rate.one_shots && settings_.rate.period_ns != 0;
     facts_.event = options.event;

@@ -80,7 +80,7 @@ private:
 };
 
 void SignalSource::describe(const CaptureOptions& options) {
-    facts_.engine = "signal";
+    facts_.engine = EngineKind::signal;
     facts_.event = options.event;
     facts_.event_kind = kind_of(settings_.own);
     facts_.kernel = false;

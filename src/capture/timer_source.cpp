@@ -37,7 +37,7 @@ TimerSource::~TimerSource() { memory_.state().sampling.store(false, std::memory_
 
 void TimerSource::describe(const CaptureOptions& options) {
     const std::uint64_t most = 1'000'000'000 / tick_ns();
-    facts_.engine = "timer";
+    facts_.engine = EngineKind::timer;
     facts_.event = "task-clock";
     facts_.event_kind = "software clock";
     facts_.kernel = false;

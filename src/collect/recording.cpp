@@ -6,7 +6,6 @@
 #include "base/clock.hpp"
 #include "base/host_process.hpp"
 #include "base/proc_maps.hpp"
-#include "capture/event_source.hpp"
 
 namespace flameprobe {
 namespace {
@@ -16,22 +15,18 @@ namespace {
 constexpr std::size_t most_stacks = std::size_t{1} << 24;
 constexpr std::size_t most_threads = std::size_t{1} << 18;
 
-// With exclude_kernel the kernel drops every sample that hits a system call: on a server most of the CPU time.
-bool leaves_out_kernel(const RunInfo& run) {
-    return run.kernel != "on" && run.engine != "timer" && run.engine != "looks";
-}
-
 }  // namespace
 
-Recording::Recording(const RunInfo& run, std::string stem, OlderResults older, std::uint64_t file_bytes,
-                     std::uint64_t start_ns, const CpuClocks& clocks)
+Recording::Recording(const RunInfo& run, const HowSampled& how, std::string stem, OlderResults older,
+                     std::uint64_t file_bytes, std::uint64_t start_ns, const CpuClocks& clocks)
     : run_(run),
+      how_(how),
       clocks_(clocks),
       start_ns_(start_ns),
       file_(std::move(stem), older, file_bytes),
-      pipeline_(file_.writer(), run.unwinder == "fp", start_ns_, run.period_ns, run.pid, clocks) {
+      pipeline_(file_.writer(), how.by_frame_pointers, start_ns_, run.period_ns, run.pid, clocks) {
     file_.writer().run(run_);
-    pipeline_.ledger().samples_all_time(!leaves_out_kernel(run));
+    pipeline_.ledger().samples_all_time(how.all_time);
     if (const auto maps = read_proc_maps()) {
         for (std::size_t i = 0; i < maps->lines.size(); ++i) {
             if (!maps->lines[i].executable) continue;
@@ -217,7 +212,7 @@ std::uint64_t Recording::used_ns() const {
 // throttling leaves so much out.
 void Recording::note_what_is_not_permitted() {
     pipeline_.ledger().assign_lost();
-    const bool left_out = leaves_out_kernel(run_);
+    const bool left_out = !how_.all_time;
     if (!left_out && pipeline_.summary().throttled == 0) return;
     pipeline_.ledger().note_missing(left_out ? Note::kernel_not_permitted : Note::throttled, used_ns());
 }
@@ -254,7 +249,9 @@ Result<void> Recording::suspend() {
 Result<void> Recording::close() {
     pause();
     pipeline_.settle_all();
-    if (const std::string advice = copy_advice(pipeline_.summary(), run_); !advice.empty()) remark(advice);
+    if (const std::string advice = copy_advice(pipeline_.summary(), run_.stack_bytes, how_.most_stack_bytes);
+        !advice.empty())
+        remark(advice);
     for (const auto& thread : std::exchange(ended_, {})) pipeline_.ledger().thread_ended(thread);
     // Of a process that no sample hit, less than a period is nothing to draw.
     if (const std::uint64_t used = used_ns(); pipeline_.summary().samples != 0 || used >= run_.period_ns) {
@@ -271,19 +268,15 @@ Result<void> Recording::close() {
     return flush();
 }
 
-std::string copy_advice(const Summary& summary, const RunInfo& run) {
+std::string copy_advice(const Summary& summary, std::uint32_t copied, std::uint32_t most) {
     constexpr std::uint64_t few = 20, part = 20;  // a twentieth
     constexpr std::uint32_t largest = 1 << 20;
     const std::uint64_t cut = summary.continuation_rejected, all = summary.hits;
-    if (cut < few || cut * part < all || run.stack_bytes >= largest) return {};
-    const bool by_rings = run.engine == "ring";
-    const bool rings_can_more = run.stack_bytes < most_ring_stack_bytes;
-    const std::string setting =
-        by_rings && rings_can_more ? std::to_string(most_ring_stack_bytes) : std::to_string(largest);
-    return std::to_string(cut * 100 / all) + " % of the stacks are deeper than the " + std::to_string(run.stack_bytes) +
-           " bytes that are copied, and [truncated]: " +
-           (by_rings && !rings_can_more ? "FLAMEPROBE_ENGINE=timer " : "") + "FLAMEPROBE_STACK=" + setting +
-           " copies more";
+    if (cut < few || cut * part < all || copied >= largest) return {};
+    const bool other_engine = copied >= most;
+    return std::to_string(cut * 100 / all) + " % of the stacks are deeper than the " + std::to_string(copied) +
+           " bytes that are copied, and [truncated]: " + (other_engine ? "FLAMEPROBE_ENGINE=timer " : "") +
+           "FLAMEPROBE_STACK=" + std::to_string(other_engine ? largest : most) + " copies more";
 }
 
 }  // namespace flameprobe

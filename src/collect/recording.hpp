@@ -20,12 +20,19 @@
 
 namespace flameprobe {
 
+/// What the account of a recording goes by; RunInfo has it in words.
+struct HowSampled {
+    bool by_frame_pointers = false;
+    bool all_time = true;  // CaptureFacts::has_all_time()
+    std::uint32_t most_stack_bytes = 1 << 20;
+};
+
 /// The collector thread only.
 class Recording {
 public:
     /// `stem`: where the results go. Reads the code map from /proc; without it stacks end at once. `start_ns`:
     /// CLOCK_MONOTONIC, not in the future; times in the profile count from it. `file_bytes`: see ProfileFile.
-    Recording(const RunInfo& run, std::string stem, OlderResults older, std::uint64_t file_bytes,
+    Recording(const RunInfo& run, const HowSampled& how, std::string stem, OlderResults older, std::uint64_t file_bytes,
               std::uint64_t start_ns, const CpuClocks& clocks = kernel_clocks());
 
     RecordSink& sink() { return pipeline_; }
@@ -167,6 +174,7 @@ private:
     std::uint64_t used_ns() const;
 
     const RunInfo run_;
+    const HowSampled how_;
     const CpuClocks& clocks_;
     const std::uint64_t start_ns_;
     std::uint64_t buffer_bytes_ = 0;
@@ -187,8 +195,8 @@ private:
     std::vector<EndedThread> ended_;  // reported in the last round
 };
 
-/// What to say where many stacks went on beyond the bytes that are copied of them: one sentence with the setting that
-/// copies more, or nothing where few stacks were cut.
-std::string copy_advice(const Summary& summary, const RunInfo& run);
+/// What to say where many stacks went on beyond the bytes that are `copied` of them, the engine's `most`: one sentence
+/// with the setting that copies more, or nothing where few stacks were cut.
+std::string copy_advice(const Summary& summary, std::uint32_t copied, std::uint32_t most);
 
 }  // namespace flameprobe

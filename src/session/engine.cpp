@@ -40,18 +40,18 @@ Engine made(std::unique_ptr<EventSource> source, std::uint32_t stack_bytes, std:
     } else if (facts.unattached_threads != 0) {
         engine.warning = facts.note;
     } else if (options.kernel == KernelChoice::on && !facts.kernel) {
-        engine.warning = facts.note.empty() ? "kernel code cannot be sampled by the " + facts.engine + " engine"
+        engine.warning = facts.note.empty() ? "kernel code cannot be sampled by the " + facts.engine_name() + " engine"
                                             : facts.note.substr(0, facts.note.find("; "));
     }
     if (options.off_cpu() && !facts.switches) {
         add_warning(engine,
                     "how long threads wait is estimated from regular looks at them: " +
-                        (facts.no_switches.empty() ? "the " + facts.engine + " engine has no records of switches"
+                        (facts.no_switches.empty() ? "the " + facts.engine_name() + " engine has no records of switches"
                                                    : facts.no_switches));
     }
     for (const std::string& event : options.more_events)
-        if (facts.engine != "ring")
-            add_warning(engine, event + " is not sampled: the " + facts.engine + " engine has one event");
+        if (facts.engine != EngineKind::ring)
+            add_warning(engine, event + " is not sampled: the " + facts.engine_name() + " engine has one event");
     if (!facts.no_more_events.empty()) add_warning(engine, facts.no_more_events);
     return engine;
 }

@@ -54,7 +54,7 @@ RunInfo describe_run(const Options& options, const Engine& engine, std::uint64_t
     run.start_unix_ns -= monotonic_ns() - start_ns;
     run.start_monotonic_ns = start_ns;
     run.mark = family().mark();
-    run.engine = facts.engine;
+    run.engine = facts.engine_name();
     run.engine_reason = engine.reason;
     run.unwinder = options.by_frame_pointers ? "fp" : "dwarf";
     run.event = facts.event;
@@ -84,8 +84,11 @@ ProfileSeries::ProfileSeries(const Options& options, PathFacts paths, OlderResul
 
 void ProfileSeries::begin_recording(const Engine& engine, const std::string& stem, std::uint64_t start_ns) {
     const auto& facts = engine.source->facts();
-    recording_ = std::make_unique<Recording>(describe_run(options_, engine, start_ns), stem, older_,
-                                             rotation_.file_bytes(), start_ns);
+    const bool by_rings = facts.engine == EngineKind::ring;
+    recording_ = std::make_unique<Recording>(describe_run(options_, engine, start_ns),
+                                             HowSampled{options_.by_frame_pointers, facts.has_all_time(),
+                                                        by_rings ? most_ring_stack_bytes : most_stack_bytes},
+                                             stem, older_, rotation_.file_bytes(), start_ns);
     recording_->set_least_cpu(options_.least_cpu_ns);
     if (options_.off_cpu())
         recording_->sample_waits(

@@ -38,7 +38,7 @@ bool Sampling::open() {
     // Once in a run, which may have thousands of processes. The whole reason is in the profile, the picture's footer
     // and flameprobe doctor.
     if (family().descendant) return true;
-    log_.message("engine " + facts.engine + " (" + engine_.reason.substr(0, engine_.reason.find("; ")) + "), " +
+    log_.message("engine " + facts.engine_name() + " (" + engine_.reason.substr(0, engine_.reason.find("; ")) + "), " +
                  std::to_string(facts.frequency) + " samples a second");
     return true;
 }

@@ -53,14 +53,14 @@ void report_kernel_frames(DoctorReport& report, const CaptureFacts& facts, const
     if (facts.kernel_time) {
         report.finding(
             "kernel frames",
-            facts.engine == "ring"
+            facts.engine == EngineKind::ring
                 ? "no: user time by perf rings, kernel time by CPU timers, shown as [kernel: CALL] where the "
                   "program called it (FLAMEPROBE_ENGINE=ring leaves the timers out)"
                 : "no: time in the kernel is shown as [kernel: CALL] where the program called it");
     } else {
         report.finding("kernel frames", "no: kernel time is shown as [kernel, not permitted]");
     }
-    if (facts.engine == "ring") mend_perf(report, paranoid, 1);
+    if (facts.engine == EngineKind::ring) mend_perf(report, paranoid, 1);
 }
 
 void report_unwinder(DoctorReport& report, const Options& options, std::uint32_t stack_bytes) {
@@ -81,8 +81,8 @@ bool report_engine(DoctorReport& report, const Options& options, long paranoid) 
         return false;
     }
     const CaptureFacts& facts = engine->source->facts();
-    report.finding("engine", facts.engine + ": " + engine->reason);
-    if (facts.engine != "ring" && options.engine == EngineChoice::automatic) mend_perf(report, paranoid, 2);
+    report.finding("engine", facts.engine_name() + ": " + engine->reason);
+    if (facts.engine != EngineKind::ring && options.engine == EngineChoice::automatic) mend_perf(report, paranoid, 2);
     if (!engine->warning.empty()) report.finding("", engine->warning);
     if (!facts.note.empty() && engine->reason.find(facts.note) == std::string::npos) report.finding("", facts.note);
     report_kernel_frames(report, facts, options, paranoid);
@@ -103,9 +103,10 @@ void report_waits(DoctorReport& report, Options options) {
     const CaptureFacts& facts = engine->source->facts();
     if (facts.switches)
         return report.finding("waiting", "exact, by the kernel's switch records and looks at blocked threads");
-    report.finding("waiting", "by looks at blocked threads alone and the scheduler's account: " +
-                                  (facts.no_switches.empty() ? "the " + facts.engine + " engine has no switch records"
-                                                             : facts.no_switches));
+    report.finding("waiting",
+                   "by looks at blocked threads alone and the scheduler's account: " +
+                       (facts.no_switches.empty() ? "the " + facts.engine_name() + " engine has no switch records"
+                                                  : facts.no_switches));
 }
 
 void report_memory(DoctorReport& report) {

@@ -105,14 +105,14 @@ inline void check_covered(const Seen& seen, const CaptureFacts& facts, std::uint
     const double slack = 3 * ms(facts.period_ns) + 5 + (facts.handlers ? ticks : 0);
     // perf drops what falls into the kernel where it may not be sampled. Of work that only computes a hundredth does,
     // on a busy machine (page faults, switches) two or three.
-    const double dropped = facts.engine == "ring" && !facts.kernel ? least / 20 : 0;
+    const double dropped = facts.engine == EngineKind::ring && !facts.kernel ? least / 20 : 0;
     CAPTURE(tid);
     CAPTURE(least);
     CAPTURE(most);
     CAPTURE(hits);
     CAPTURE(seen.lost_ns);
     CAPTURE(log.stolen_ticks());
-    CHECK(sampled <= most + slack + (facts.engine == "timer" ? 0 : log.stolen_ms()));
+    CHECK(sampled <= most + slack + (facts.engine == EngineKind::timer ? 0 : log.stolen_ms()));
     CHECK(sampled + ms(seen.lost_ns) + slack + dropped >= least);
 }
 

@@ -20,7 +20,7 @@ class NoRings final : public EventSource {
 public:
     explicit NoRings(std::uint32_t& met) : met_(met) {
         facts_.meets_threads = true;
-        facts_.engine = "ring";
+        facts_.engine = EngineKind::ring;
         facts_.frequency = 99;
         facts_.period_ns = 1'000'000'000 / 99;
     }

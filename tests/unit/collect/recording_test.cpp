@@ -113,20 +113,19 @@ private:
     std::string path_ = "/tmp/flameprobe-test-XXXXXX";
 };
 
-RunInfo run_of(const std::string& engine, const std::string& kernel) {
+RunInfo some_run() {
     RunInfo run;
     run.pid = static_cast<std::uint32_t>(::getpid());
     run.unwinder = "dwarf";
-    run.engine = engine;
-    run.kernel = kernel;
     run.period_ns = period;
     return run;
 }
 
 /// A recording whose samples have no stack: only the account is of interest.
 struct Case {
-    explicit Case(const std::string& engine = "ring", const std::string& kernel = "on")
-        : recording(run_of(engine, kernel), folder.stem(), {.keep = false}, 1 << 20, monotonic_ns(), clocks) {
+    explicit Case(bool all_time = true)
+        : recording(some_run(), {.all_time = all_time}, folder.stem(), {.keep = false}, 1 << 20, monotonic_ns(),
+                    clocks) {
         clocks.thread[main_thread] = 5 * period;  // before sampling began
         clocks.process = 5 * period;
         REQUIRE(recording.resume());
@@ -170,7 +169,7 @@ TEST_CASE("samples that are drained after the pause are in their thread's accoun
 
 TEST_CASE(
     "time that perf may not sample is attributed to the threads that spent it, also to one that was never sampled") {
-    Case run("ring", "off, not permitted");
+    Case run(false);
     run.recording.sink().take(ThreadStarted{first_tid, run.main_thread, 0});
     run.recording.sink().take(ThreadStarted{first_tid + 1, run.main_thread, 0});
     run.clocks.run(run.main_thread, 1000);
@@ -200,7 +199,7 @@ TEST_CASE("a process that runs on while its clocks are read: the time that is to
 }
 
 TEST_CASE("nothing is noted twice: while sampling goes on, and at the end") {
-    Case run("ring", "off, not permitted");
+    Case run(false);
     for (int i = 0; i < 10; ++i) {
         run.clocks.run(run.main_thread, 100);
         run.recording.read_clocks();
@@ -214,8 +213,8 @@ TEST_CASE("nothing is noted twice: while sampling goes on, and at the end") {
 }
 
 TEST_CASE("time whose CPU timers are late is not noted before their samples come") {
-    for (const char* engine : {"ring", "timer"}) {
-        Case run(engine, "by CPU timers");
+    for (const bool all_time : {false, true}) {
+        Case run(all_time);
         for (int i = 0; i < 3; ++i) {
             run.clocks.run(run.main_thread, 100);
             run.recording.read_clocks();
@@ -230,7 +229,7 @@ TEST_CASE("time whose CPU timers are late is not noted before their samples come
 }
 
 TEST_CASE("what a timer engine reports as not sampled is in [lost], in the summary and in the thread's row alike") {
-    Case run("timer", "by CPU timers");
+    Case run;
     run.clocks.run(run.main_thread, 1000);
     run.take(run.main_thread, 800);
     run.recording.sink().take(TimeNotSampled{run.main_thread, 150 * period, false});
@@ -376,7 +375,7 @@ TEST_CASE("one recording after the other: no CPU time is missed or counted twice
     first.clocks.run(first.main_thread, 50);  // while the first one's results are written
     first.clocks.run(first_tid, 20);          // a thread that is new
     const ProfileFolder folder;
-    Recording second(run_of("ring", "on"), folder.stem(), {.keep = false}, 1 << 20, monotonic_ns(), first.clocks);
+    Recording second(some_run(), {}, folder.stem(), {.keep = false}, 1 << 20, monotonic_ns(), first.clocks);
     REQUIRE(second.resume_from(counted_to));
     first.clocks.run(first.main_thread, 100);
     TimeSample raw;
