@@ -146,6 +146,7 @@ void take_sample(State& state, const Record* record, void* address, size_t size,
 /// Of a thread without a record each allocation is drawn for by itself, which comes to the same.
 void count_loose(State& state, void* address, size_t size, Kind kind) noexcept {
     if (address == nullptr) return;
+    const cpu::PlainFloats floats;
     state.loose_calls.fetch_add(1, std::memory_order_relaxed);
     state.loose_bytes.fetch_add(size, std::memory_order_relaxed);
     uint64_t random = splitmix64(state.loose_random.fetch_add(1, std::memory_order_relaxed) ^
@@ -156,30 +157,40 @@ void count_loose(State& state, void* address, size_t size, Kind kind) noexcept {
 
 }  // namespace
 
-void counted(void* address, size_t size, Kind kind) noexcept {
+bool is_due(size_t size) noexcept {
     const cpu::PlainFloats floats;  // the distance to the next sample is computed with them
     Record* record = own_record;
     if (record == &exempt_record) {
         record->left = far_away;
-        return;
+        return false;
     }
     State* const state = ready_state();
     if (state == nullptr) {  // in a forked child, whose memory another thread is making
         if (record != nullptr) record->left = 0;
-        return;
+        return false;
     }
     if (record == nullptr || record->owner.load(std::memory_order_relaxed) == 0) {
         own_record = nullptr;
-        if (!take_record(*state)) return count_loose(*state, address, size, kind);
+        if (!take_record(*state)) return true;
         record = own_record;
-        if (!count(size)) return;
+        cpu::add(record->calls, 1);
+        if (!cpu::count_down(record->left, size)) return false;
     }
+    draw(*state, *record);
+    return true;
+}
+
+void counted(void* address, size_t size, Kind kind) noexcept {
+    State* const state = ready_state();
+    if (state == nullptr) return;
+    Record* const record = own_record;
+    if (record == nullptr) return count_loose(*state, address, size, kind);
     if (address == nullptr) {  // it failed, and does not count
         cpu::add(record->offset, -static_cast<uint64_t>(size));
         cpu::add(record->calls, ~uint64_t{0});
+        return;
     }
-    draw(*state, *record);
-    if (address == nullptr || record->inside || !state->on.load(std::memory_order_relaxed)) return;
+    if (record->inside || !state->on.load(std::memory_order_relaxed)) return;
     record->inside = true;
     take_sample(*state, record, address, size, record->owner.load(std::memory_order_relaxed), record->random, kind);
     record->inside = false;

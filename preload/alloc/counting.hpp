@@ -16,12 +16,18 @@ extern thread_local constinit Record* own_record __attribute__((tls_model("initi
 /// What `left` is where nothing is sampled.
 inline constexpr uint64_t far_away = UINT64_MAX / 2;
 
-/// Counts an allocation of `size` bytes. True: it must be given to counted() when it is made.
+/// Of an allocation after which no bytes are left to the next sample, or of a thread without a record.
+__attribute__((noinline)) bool is_due(size_t size) noexcept;
+
+/// Counts an allocation of `size` bytes. True: it must be given to counted() when it is made. Others may be made
+/// meanwhile: by an allocator for itself, and in signal handlers.
 inline bool count(size_t size) noexcept {
     Record* const record = own_record;
-    if (__builtin_expect(record == nullptr, 0)) return true;
-    cpu::add(record->calls, 1);
-    return __builtin_expect(cpu::count_down(record->left, size), 0);
+    if (__builtin_expect(record != nullptr, 1)) {
+        cpu::add(record->calls, 1);
+        if (__builtin_expect(!cpu::count_down(record->left, size), 1)) return false;
+    }
+    return is_due(size);
 }
 
 enum class Kind : uint8_t { of_allocator, mapping };

@@ -83,8 +83,8 @@ class Allocations(Case):
         thinned = "some stand for several" in render("--info", ran.result(executable).path("fprobe")).stdout
         return 0.4 * max(size for size, _ in sites.values()) if thinned else 0
 
-    def counters(self, ran):
-        lines = render("--info", ran.result().path("fprobe")).stdout.splitlines()
+    def counters(self, ran, executable=None):
+        lines = render("--info", ran.result(executable).path("fprobe")).stdout.splitlines()
         found = {}
         for line in lines:
             if line.startswith("Counter:"):
@@ -283,6 +283,53 @@ int main(void) {
         (site, (size, _)), = expected(ran.stdout).items()
         self.check_sites(self.estimates(ran, "alloc"), expected(ran.stdout))
         self.assertLess(sum(count for frames, count in self.estimates(ran, "heap-end") if named(frames, site)), size / 4)
+
+    def test_an_allocator_that_allocates_as_a_thread_begins(self):
+        """By the name that it stands behind: the thread's first allocation is drawn for as every other, and counts."""
+        self.need("cc")
+        sources = {"nests.c": """#include <stddef.h>
+void* __libc_malloc(size_t size);
+void* calloc(size_t number, size_t size);
+void free(void* memory);
+void* malloc(size_t size) {
+    static __thread int begun;
+    if (!begun) {
+        begun = 1;
+        free(calloc(1, 100));
+    }
+    return __libc_malloc(size);
+}
+""", "threads.c": """#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+__attribute__((noinline)) static void first_site(void) {
+    void* memory = malloc(3000);
+    __asm__ volatile("" : "+r"(memory) : : "memory");
+    free(memory);
+}
+static void* thread(void* unused) {
+    first_site();
+    return unused;
+}
+int main(void) {
+    for (int i = 0; i < 1000; ++i) {
+        pthread_t id;
+        if (pthread_create(&id, NULL, thread, NULL) != 0) return 9;
+        pthread_join(id, NULL);
+    }
+    usleep(50000);
+    puts("first_site 3000000 1000");
+}
+"""}
+        for name, text in sources.items():
+            (self.directory / name).write_text(text)
+        subprocess.run("cc -O1 -fno-builtin -fPIC -shared -o nests.so nests.c && cc -O1 -o threads threads.c -pthread",
+                       shell=True, cwd=self.directory, env=clean_environment(), check=True, timeout=120)
+        ran = run([self.directory / "threads"], self.directory, allocating(self.directory / "nests.so", EVENT="alloc", FORMAT="none"))
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.check_sites(self.estimates(ran, executable="threads"), expected(ran.stdout))
+        self.assertGreaterEqual(self.counters(ran, "threads")["allocated, bytes"], 1000 * (3000 + 100))
 
     def linked_with(self, name, *options):
         self.need("cc")
