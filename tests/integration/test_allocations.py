@@ -331,6 +331,38 @@ int main(void) {
         self.check_sites(self.estimates(ran, executable="threads"), expected(ran.stdout))
         self.assertGreaterEqual(self.counters(ran, "threads")["allocated, bytes"], 1000 * (3000 + 100))
 
+    def test_a_program_that_asks_whether_there_is_cpp(self):
+        """By weak symbols: there are such operators beside FlameProbe, so they work."""
+        self.need("cc")
+        (self.directory / "weak.c").write_text("""#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+#define WEAK __attribute__((weak))
+WEAK void* _Znwm(size_t size);
+WEAK void* _ZnamSt11align_val_tRKSt9nothrow_t(size_t size, size_t alignment, const void* tag);
+WEAK void _ZdlPv(void* memory);
+WEAK void _ZdaPvmSt11align_val_t(void* memory, size_t size, size_t alignment);
+int main(void) {
+    for (int i = 0; i < 1000; ++i) {
+        void* const memory = _Znwm != NULL ? _Znwm(3000) : malloc(3000);
+        void* const aligned = _ZnamSt11align_val_tRKSt9nothrow_t != NULL ? _ZnamSt11align_val_tRKSt9nothrow_t(3000, 256, "") : NULL;
+        if (memory == NULL || (uintptr_t)aligned % 256 != 0) return 9;
+        _ZdlPv != NULL ? _ZdlPv(memory) : free(memory);
+        _ZdaPvmSt11align_val_t != NULL ? _ZdaPvmSt11align_val_t(aligned, 3000, 256) : free(aligned);
+    }
+    usleep(50000);
+}
+""")
+        subprocess.run(["cc", "-O1", "-o", "weak", "weak.c"], cwd=self.directory, env=clean_environment(), check=True, timeout=120)
+        self.assertEqual(run([self.directory / "weak"], self.directory).returncode, 0)
+        for event in ("alloc", "heap"):
+            with self.subTest(event=event):
+                ran = run([self.directory / "weak"], self.directory, allocating(EVENT=event, ALLOC_BYTES="16K", FORMAT="none", OUT=event))
+                self.assertEqual(ran.returncode, 0, ran.stderr)
+                text = render("--event", "alloc", "--format", "folded", "-o", "-", self.directory / f"{event}.fprobe").stdout
+                self.check_sites(read_folded(text), {"main": (6_000_000, 2000)})
+
     def linked_with(self, name, *options):
         self.need("cc")
         program = self.directory / f"host-{name}"
