@@ -104,7 +104,8 @@ void merge_programs(NamedProfile& into, const NamedProfile& from) {
 void merge_counters(std::map<std::string, std::uint64_t>& into, const std::map<std::string, std::uint64_t>& from) {
     for (const auto& [name, value] : from) {
         std::uint64_t& known = into[name];
-        const bool largest = name == counter::given_up || name == counter::peak_memory || is_longest_wait(name);
+        const bool largest = name == counter::given_up || name == counter::peak_memory ||
+                             name == counter::allocation_mean || is_longest_wait(name);
         known = largest ? std::max(known, value) : known + value;
     }
     into.erase(std::string(counter::part));

@@ -46,6 +46,7 @@ NamedProfile with_run(ProfileOf&& made, std::uint32_t pid, std::uint64_t start, 
     made.profile.summary.samples = 5;
     made.profile.summary.complete = true;
     made.profile.summary.counters["rows"] = 2;
+    made.profile.summary.counters[std::string(counter::allocation_mean)] = 524288;
     return std::move(made.profile);
 }
 
@@ -105,6 +106,7 @@ TEST_CASE("facts are added up where that makes sense, and dropped where runs dif
     CHECK(merged.summary.samples == 10);
     CHECK(merged.summary.complete);
     CHECK(merged.summary.counters.at("rows") == 4);
+    CHECK(merged.summary.counters.at(std::string(counter::allocation_mean)) == 524288);
     CHECK(merged.warnings.empty());
 }
 
