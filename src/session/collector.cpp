@@ -89,7 +89,8 @@ void Collector::prepare() {
         prepare_read_self();
     }
     leave_real_time();
-    may_leave_ = Task::possible() && !filter_kills_for({SYS_pidfd_open, SYS_setpgid, SYS_rseq, SYS_setitimer});
+    if (!Task::possible() || filter_kills_for({SYS_pidfd_open, SYS_setpgid, SYS_rseq, SYS_setitimer}))
+        life_.step<State::begun, State::thread>();
 }
 
 bool Collector::serve() {
@@ -101,11 +102,11 @@ bool Collector::serve() {
             if (requests == 0 && monotonic_ns() < due_ns_) continue;
             if (becomes_task(requests)) {
                 carried_ = requests;
-                may_leave_ = false;
                 thread_used_ns_ = read_clock(CLOCK_THREAD_CPUTIME_ID);
                 commands_.set_tid(0);  // the end of this thread is not the end of the collector
                 if (task_.take_over([this] { continue_as_task(); })) return false;
                 commands_.set_tid(static_cast<std::uint32_t>(::syscall(SYS_gettid)));
+                life_.step<State::begun, State::thread>();
                 continue;
             }
             // The task survives what kills the host or replaces its image, and still has the memory.
@@ -138,8 +139,7 @@ bool Collector::serve() {
 
 bool Collector::becomes_task(std::uint32_t requests) {
     const bool starts = (requests & (request_start | request_toggle)) != 0 && (requests & last_requests) == 0;
-    return may_leave_ && life_.is(State::begun) && starts && !sampling_.broken() && sampling_.open() &&
-           sampling_.works_outside();
+    return life_.is(State::begun) && starts && !sampling_.broken() && sampling_.open() && sampling_.works_outside();
 }
 
 void Collector::continue_as_task() {

@@ -38,8 +38,6 @@ public:
 
     /// Whether its thread ended at once, since there was no memory for it.
     bool without_memory() const { return without_memory_.load(std::memory_order_relaxed); }
-    /// The same, once: a line of the log tells it.
-    bool takes_without_memory() { return without_memory() && !without_memory_told_.exchange(true); }
 
     /// Whether somebody has killed the collector's task.
     bool was_killed() const { return is_task() && task_.ended(); }
@@ -84,12 +82,11 @@ private:
     Life life_;
     Birth birth_;
     std::uint64_t thread_used_ns_ = 0;  // CPU time of the thread before it became a task
-    std::atomic<bool> without_memory_{false}, without_memory_told_{false};
+    std::atomic<bool> without_memory_{false};
     static constexpr std::uint32_t never_told = ~std::uint32_t{0};
     std::atomic<std::uint32_t> thread_alive_{never_told};  // the kernel writes 0 when the thread has ended
 
     Task task_;
-    bool may_leave_ = false;     // the host's thread group, and become a task
     std::uint32_t carried_ = 0;  // requests that the thread took and the task will handle
 
     std::uint64_t last_look_ns_ = 0;

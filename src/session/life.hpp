@@ -35,7 +35,7 @@ public:
         {State::newborn, State::gone, "the child ends before that"},
         {State::newborn, State::none, "no thread can be created"},
         {State::begun, State::none, "no thread can be created, or it steps aside"},
-        {State::begun, State::thread, "sampling is on, or broken, and cannot go on as a task"},
+        {State::begun, State::thread, "it cannot go on as a task, or sampling is broken"},
         {State::begun, State::task, "sampling begins, and can go on as a task"},
         {State::begun, State::finishing, "the host ends, or begins another profile"},
         {State::begun, State::gone, "there is no memory for its thread"},

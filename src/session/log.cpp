@@ -40,9 +40,18 @@ void Log::write(std::string_view text, bool important) {
     if (mode_ == LogMode::file) {
         const std::string problem = append_to_file(line);
         if (problem.empty()) return;
-        if (!file_problem_told_.exchange(true)) show("flameprobe: " + problem + "\n");
+        if (is_new(problem)) show("flameprobe: " + problem + "\n");
     }
     if (important || terminal_ || mode_ == LogMode::standard_error) show(line);
+}
+
+void Log::warn_once(const std::string& text) {
+    if (is_new(text)) warning(text);
+}
+
+bool Log::is_new(const std::string& text) {
+    const std::scoped_lock lock(mutex_);
+    return told_.insert(text).second;
 }
 
 void Log::show(const std::string& line) {

@@ -4,8 +4,8 @@
 
 #include <sys/types.h>
 
-#include <atomic>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -21,6 +21,8 @@ public:
 
     /// Something the user must know: always shown, except with `quiet`.
     void warning(std::string_view text) { write(text, true); }
+    /// The same, for what would be noticed again and again.
+    void warn_once(const std::string& text);
     /// Good to know: shown on a terminal, or where the user asked for a log.
     void message(std::string_view text) { write(text, false); }
     /// The collector has its own descriptor table, where 2 is not the host's stderr: its lines wait for a host thread.
@@ -36,6 +38,7 @@ private:
     /// Why the line is not in the file; empty if it is.
     std::string append_to_file(const std::string& line) const;
     void show(const std::string& line);
+    bool is_new(const std::string& text);
     std::string take_waiting();
     void emit(const std::string& line, int to) const;
     bool is_the_same_stderr(int descriptor) const;
@@ -45,10 +48,10 @@ private:
     dev_t device_ = 0;
     ino_t inode_ = 0;
     bool terminal_ = false;
-    std::atomic<bool> file_problem_told_{false};
     static thread_local bool held_;
     std::mutex mutex_;
     std::string waiting_;
+    std::set<std::string> told_;  // by warn_once()
 };
 
 }  // namespace flameprobe

@@ -103,7 +103,7 @@ void ProfileSeries::begin_recording(const Engine& engine, const std::string& ste
 void ProfileSeries::sample_allocations() {
     if (const std::string problem = why_no_allocations(); problem.empty())
         recording_->sample_allocations(*alloc::host_state());
-    else if (!std::exchange(no_allocations_told_, true))
+    else
         say(problem);
 }
 
@@ -112,15 +112,14 @@ Result<void> ProfileSeries::begin(const Engine& engine, std::uint64_t start_ns) 
     begin_recording(engine, expand_path(options_.out, paths_), start_ns);
     if (options_.one_result()) recording_->place_by([this] { return place_in_run(); });
     next_dump_ns_ = monotonic_ns() + options_.dump_every_ns;
-    if (!options_.push_directory.empty() && !window_begun_) {
+    if (!options_.push_directory.empty() && paths_.dump <= 1) {
         if (const std::string problem = prepare_spool(options_.push_directory); !problem.empty()) return Error{problem};
         next_dump_ns_ = monotonic_ns() + first_window_ns(options_.dump_every_ns);
-        window_begun_ = true;
     }
     errno = 0;
     if (!list_threads().empty()) return {};
     const char* const why = errno == EMFILE ? without_descriptors : without_proc;
-    paths_.dump <= 1 ? say(why) : recording_->remark(why);
+    say(why);
     return {};
 }
 
@@ -261,7 +260,7 @@ void ProfileSeries::forget() {
 }
 
 void ProfileSeries::say(const std::string& sentence) {
-    log_.warning(sentence);
+    log_.warn_once(sentence);
     if (recording_) recording_->remark(sentence);
 }
 

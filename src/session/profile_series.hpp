@@ -60,7 +60,7 @@ public:
 
     /// How a user draws what there is so far, as the end of a sentence; empty if that is nothing.
     std::string how_to_draw() const;
-    /// Puts a sentence into the log, and into the profile if there is one.
+    /// Puts a sentence into the log, once, and into each profile that is in progress when it is said.
     void say(const std::string& sentence);
 
 private:
@@ -80,11 +80,9 @@ private:
     std::atomic<bool> begun_{false};
     std::unique_ptr<Recording> recording_;
     std::optional<RunFolder> folder_;  // once it is asked for
-    bool no_allocations_told_ = false;
     Rotation rotation_;
     std::set<std::string> dumped_;  // the stems of this process's dumps, which later ones may replace
     std::uint64_t next_dump_ns_ = 0;
-    bool window_begun_ = false;  // of FLAMEPROBE_PUSH
 };
 
 }  // namespace flameprobe

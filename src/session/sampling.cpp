@@ -136,10 +136,7 @@ void Sampling::poll() {
     drain();
     profile().look([this] { drain(); });
     report_waits();
-    if (!lost_signal_ && engine_.source->facts().signal_lost) {
-        lost_signal_ = urgent_ = true;
-        report_engine_note();
-    }
+    if (engine_.source->facts().signal_lost) report_engine_note();
     const std::uint64_t now = monotonic_ns();
     if (now + pause_ns() >= last_flush_ns_ + flush_every_ns) {  // else the next look would be too late
         flush();
@@ -190,14 +187,16 @@ void Sampling::report_waits() {
         for (const std::string& stack : deadlock.stacks) log_.warning(stack);
         urgent_ = true;
     }
-    if (waits_reported_ || profile().off_cpu_problem().empty()) return;
-    waits_reported_ = true;
-    say("where some threads wait is not known: " + profile().off_cpu_problem());
+    if (const std::string& problem = profile().off_cpu_problem(); !problem.empty())
+        say("where some threads wait is not known: " + problem);
 }
 
 // What was known at first is in the engine's reason, in the profile.
 void Sampling::report_engine_note() {
-    if (const std::string news = engine_.take_news(); !news.empty()) say(news);
+    const std::string news = engine_.take_news();
+    if (news.empty()) return;
+    say(news);
+    urgent_ = urgent_ || engine_.source->facts().signal_lost;
 }
 
 void Sampling::keep() {
@@ -277,7 +276,7 @@ void Sampling::retire() {
 
 void Sampling::give_up_signal() {
     if (go_on_without_signals("the program took away the signal")) return report_engine_note();
-    urgent_ = urgent_ || !std::exchange(lost_signal_, true);
+    urgent_ = true;
     say("sampling ended where the program took away the signal that the engine needs: FLAMEPROBE_ENGINE=ring needs "
         "none");
     stop();

@@ -126,8 +126,6 @@ private:
     std::string why_not_ = "sampling was stopped";
 
     Engine engine_;
-    bool waits_reported_ = false;
-    bool lost_signal_ = false;  // sampling ended, in full or in part, because the program took the engine's signal
     bool urgent_ = false;
     bool completed_ = false;                   // and nothing was recorded since
     Recording::CountedTo not_recorded_since_;  // while it waits

@@ -241,8 +241,8 @@ void Session::finish() noexcept {
     if (!host_is_filtered) collector_.reap_task();
 }
 void Session::messages() {
-    if (collector_.takes_without_memory()) log_.warning(no_memory);
-    if (collector_.was_killed()) log_.warning(std::string(collector_killed) + collector_.sampling().how_to_draw());
+    if (collector_.without_memory()) log_.warn_once(no_memory);
+    if (collector_.was_killed()) log_.warn_once(std::string(collector_killed) + collector_.sampling().how_to_draw());
     log_.release();
 }
 void Session::wait_until_gone(std::uint64_t limit_ns) noexcept {
