@@ -11,7 +11,7 @@ namespace flameprobe {
 
 struct ResultOptions {
     std::vector<Format> formats;
-    Arguments look{};                                 // how pictures are drawn, and where names are looked for
+    Arguments look;                                   // how pictures are drawn, and where names are looked for
     const std::vector<ProcessPart>* parts = nullptr;  // of the profile, if they were read before
 };
 
