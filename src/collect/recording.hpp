@@ -77,29 +77,9 @@ public:
     void take_over(Recording& before) {
         if (allocations_ && before.allocations_) allocations_->take_over(*before.allocations_);
     }
-    /// To be called before each drain of the engine, and after it.
-    void gather_allocations() {
-        if (allocations_) allocations_->gather();
-    }
-    void drain_allocations() {
-        if (allocations_) allocations_->drain();
-    }
-    bool many_allocations() const { return allocations_ && allocations_->is_busy(); }
-    /// Looks at threads that wait, if they are sampled and it is time. `drain` brings the records up to now.
-    void look(const std::function<void()>& drain) {
-        if (off_cpu_) off_cpu_->look(drain);
-    }
-    /// Nanoseconds until the next look; the largest number if there is none.
-    std::uint64_t until_look_ns() const { return off_cpu_ ? off_cpu_->until_look_ns() : ~std::uint64_t{0}; }
-    /// Whether switch records cost too much; to be asked from time to time.
-    bool too_many_switches() const { return off_cpu_ && off_cpu_->too_many_records(); }
-    void continue_without_records(std::uint64_t now_ns) {
-        if (off_cpu_) off_cpu_->continue_without_records(now_ns);
-    }
-    /// Why stacks of blocked threads cannot be read; empty if they can, or need not be.
-    std::string off_cpu_problem() const { return off_cpu_ ? off_cpu_->problem() : std::string(); }
-    /// Those among the host's threads that were found since the last call.
-    std::vector<Deadlock> take_deadlocks() { return off_cpu_ ? off_cpu_->take_deadlocks() : std::vector<Deadlock>(); }
+    /// What is sampled beside the engine's events; null where it is not.
+    Allocations* allocations() { return allocations_ ? &*allocations_ : nullptr; }
+    OffCpu* waits() { return off_cpu_ ? &*off_cpu_ : nullptr; }
     /// To be called after each drain, with the threads that reported their ends before it.
     void threads_ended(std::vector<EndedThread> threads);
     /// Reads the CPU clocks. To be called before a drain, so that all samples of the time they count are drained.
@@ -108,9 +88,9 @@ public:
     /// drain begins.
     void read_clocks_in_time(std::uint64_t now_ns);
 
-    /// What was sampled so far goes to the file, with a summary. The file is created when there are samples to keep.
     /// To be called before a flush after which the profile is read, while what it is of may still be there.
     void name_what_is_gone() { pipeline_.name_what_is_gone(); }
+    /// What was sampled so far goes to the file, with a summary. The file is created when there are samples to keep.
     Result<void> flush();
     /// Like flush, for good: CPU time that could not be sampled gets its frame, and the summary says "complete".
     Result<void> close();

@@ -119,9 +119,11 @@ std::uint64_t Sampling::pause_ns() const {
     if (!on()) return 2 * ns_per_second;
     const std::uint64_t fill = std::max(engine_.source->facts().fill_ns, 4 * ns_per_ms);
     if (!profiles_.begun()) return std::min(fill / 4, flush_every_ns);
-    if (monotonic_ns() < hurry_until_ns_ || profiles_.now().many_allocations()) return ns_per_ms;
-    const bool idle = samples_before_ == profiles_.now().samples();
-    return std::min({idle ? fill / 2 : fill / 4, flush_every_ns, profiles_.now().until_look_ns()});
+    Recording& profile = profiles_.now();
+    const bool many_allocations = profile.allocations() != nullptr && profile.allocations()->is_busy();
+    if (monotonic_ns() < hurry_until_ns_ || many_allocations) return ns_per_ms;
+    const std::uint64_t by_fill = samples_before_ == profile.samples() ? fill / 2 : fill / 4;
+    return std::min({by_fill, flush_every_ns, profile.waits() != nullptr ? profile.waits()->until_look_ns() : by_fill});
 }
 
 void Sampling::meet_threads() {
@@ -134,8 +136,10 @@ void Sampling::poll() {
     if (!records() || !on()) return;
     samples_before_ = profile().samples();
     drain();
-    profile().look([this] { drain(); });
-    report_waits();
+    if (OffCpu* const waits = profile().waits()) {
+        waits->look([this] { drain(); });
+        report(*waits);
+    }
     if (engine_.source->facts().signal_lost) report_engine_note();
     const std::uint64_t now = monotonic_ns();
     if (now + pause_ns() >= last_flush_ns_ + flush_every_ns) {  // else the next look would be too late
@@ -156,10 +160,11 @@ void Sampling::go_on() {
 void Sampling::drain() {
     const std::uint64_t began = monotonic_ns();
     profile().read_clocks_in_time(began);
-    profile().gather_allocations();
+    Allocations* const allocations = profile().allocations();
+    if (allocations != nullptr) allocations->gather();
     engine_.source->drain(profile().sink());
     profile().has_buffers(engine_.source->facts().buffer_bytes);
-    profile().drain_allocations();
+    if (allocations != nullptr) allocations->drain();
     profile().settle(began);
     // Of each thread whose end was drained the report is there by now. Taken before, one that came meanwhile would be
     // of a thread that is forgotten when it counts, and its CPU time would be in the result twice.
@@ -175,20 +180,19 @@ void Sampling::flush() {
     give_up_unless(profile().flush());
 }
 
-void Sampling::report_waits() {
-    if (profile().too_many_switches()) {
+void Sampling::report(OffCpu& waits) {
+    if (waits.too_many_records()) {
         engine_.source->stop_switches();
-        profile().continue_without_records(monotonic_ns());
+        waits.continue_without_records(monotonic_ns());
         say("threads leave their CPUs more than 50,000 times a second: from here on how long they wait is estimated "
             "from regular looks at them");
     }
-    for (const Deadlock& deadlock : profile().take_deadlocks()) {
+    for (const Deadlock& deadlock : waits.take_deadlocks()) {
         say(deadlock.sentence);
         for (const std::string& stack : deadlock.stacks) log_.warning(stack);
         urgent_ = true;
     }
-    if (const std::string& problem = profile().off_cpu_problem(); !problem.empty())
-        say("where some threads wait is not known: " + problem);
+    if (!waits.problem().empty()) say("where some threads wait is not known: " + waits.problem());
 }
 
 // What was known at first is in the engine's reason, in the profile.

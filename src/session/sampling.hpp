@@ -110,7 +110,7 @@ private:
     void drain();
     void go_on();  // while a picture is drawn
     void flush();
-    void report_waits();
+    void report(OffCpu& waits);
     void give_up_unless(const Result<void>& done) {
         if (!done) give_up(done.error().message);
     }
