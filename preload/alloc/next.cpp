@@ -45,16 +45,18 @@ void* take_early(size_t size, size_t aligned_to) noexcept {
     return given;
 }
 
-int of_code(dl_phdr_info* info, size_t, void* wanted) {
-    auto* const module = static_cast<Module*>(wanted);
-    for (int i = 0; i < info->dlpi_phnum; ++i) {
-        const auto& header = info->dlpi_phdr[i];
-        const uintptr_t begin = info->dlpi_addr + header.p_vaddr;
-        if (header.p_type != PT_LOAD || module->begin < begin || module->begin >= begin + header.p_memsz) continue;
-        *module = {begin, begin + header.p_memsz};
-        return 1;
-    }
-    return 0;
+/// The part of its file that is mapped together with a function. A sanitizer may have dl_iterate_phdr, and not have
+/// begun.
+Module module_of(void* function) noexcept {
+    Dl_info info;
+    if (::dladdr(function, &info) == 0) return {};
+    const auto begin = reinterpret_cast<uintptr_t>(info.dli_fbase), code = reinterpret_cast<uintptr_t>(function);
+    const auto* const file = static_cast<const ElfW(Ehdr)*>(info.dli_fbase);
+    const auto* const headers = reinterpret_cast<const ElfW(Phdr)*>(begin + file->e_phoff);
+    for (int i = 0; i < file->e_phnum; ++i)
+        if (headers[i].p_type == PT_LOAD && code - begin - headers[i].p_vaddr < headers[i].p_memsz)
+            return {begin + headers[i].p_vaddr, begin + headers[i].p_vaddr + headers[i].p_memsz};
+    return {};
 }
 
 /// Whether the functions may be called now; else the caller gets memory of ours.
@@ -152,8 +154,7 @@ void find_all() noexcept {
     find(all.memalign, "memalign", memalign_by_posix);
     find(all.valloc, "valloc", valloc_by_posix);
     find(all.pvalloc, "pvalloc", pvalloc_by_posix);
-    allocator.begin = reinterpret_cast<uintptr_t>(all.malloc);
-    ::dl_iterate_phdr(of_code, &allocator);
+    allocator = module_of(reinterpret_cast<void*>(all.malloc));
     next = all;
 }
 

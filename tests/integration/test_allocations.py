@@ -378,6 +378,33 @@ int main(void) {
                 with self.subTest(allocator=name):
                     self.check("c", "threads", "others", program=self.linked_with(name, library))
 
+    def test_a_sanitizer_that_looks_for_its_functions(self):
+        """What ThreadSanitizer stands behind may be called only once it knows what is next."""
+        self.need("cc")
+        found = subprocess.run(["cc", "-print-file-name=libtsan.so"], capture_output=True, text=True, check=True).stdout.strip()
+        if not Path(found).is_absolute():
+            self.skipTest("there is no shared ThreadSanitizer")
+        (self.directory / "program.c").write_text("""#include <stdlib.h>
+#include <unistd.h>
+__attribute__((noinline)) static void some_site(void) {
+    for (int i = 0; i < 40000; ++i) {
+        void* memory = malloc(5000);
+        __asm__ volatile("" : "+r"(memory) : : "memory");
+        free(memory);
+    }
+}
+int main(void) {
+    some_site();
+    usleep(50000);
+}
+""")
+        subprocess.run(["cc", "-O1", "-fsanitize=thread", "-o", "program", "program.c"], cwd=self.directory, env=clean_environment(), check=True, timeout=120)
+        if run([self.directory / "program"], self.directory, clean_environment()).returncode != 0:
+            self.skipTest("ThreadSanitizer does not work here")
+        ran = run([self.directory / "program"], self.directory, allocating(EVENT="heap", FORMAT="none"))
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.check_sites(self.estimates(ran, executable="program"), {"some_site": (200_000_000, 40000)})
+
     def test_a_program_that_is_not_position_independent(self):
         """As Debian's python3: it has an address of its own for malloc, which is no allocator of its own."""
         program = self.linked_with("fixed", "-fno-pie", "-no-pie")
