@@ -41,13 +41,15 @@ struct Layout {
     std::size_t records, slots, nodes, cell_states, first_cell, all;
 };
 
+constinit Wanted wanted{};  // a program may clear its environment, and then fork
 constinit std::atomic<State*> shared{nullptr};
 constinit std::atomic<bool> refused{false}, silent{false};
 constinit std::atomic<handler::State::ClockFunction> vdso_clock{nullptr};
 
 State* map_memory() noexcept {
-    if (refused.load(std::memory_order_relaxed)) return nullptr;
-    const std::size_t size = Layout(read_environment()).all;
+    if (refused.load(std::memory_order_relaxed) || !has_environment()) return nullptr;
+    wanted = read_environment();
+    const std::size_t size = Layout(wanted).all;
     const long at = system_call(SYS_mmap, 0L, size, long{PROT_READ | PROT_WRITE},
                                 long{MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE}, -1L, 0L);
     if (at < 0 && at > -4096) {
@@ -77,12 +79,10 @@ bool may_call_freely() noexcept {
 
 // The memory is all zeros, which is what the members that are not named here begin with.
 void fill(State& state) noexcept {
-    const Wanted wanted = read_environment();
     const Layout layout(wanted);
     auto* const base = reinterpret_cast<std::byte*>(&state);
     state.on.store(wanted.on, std::memory_order_relaxed);
     state.tracks_frees = wanted.tracks_frees;
-    if (wanted.tracks_frees) start_asking();  // in a forked child the environment may be another
     state.bytes = layout.all;
     state.mean = wanted.mean;
     state.records = reinterpret_cast<Record*>(base + layout.records);

@@ -40,6 +40,8 @@ uint64_t number_of(const char* text, uint64_t least, uint64_t most, uint64_t oth
 
 }  // namespace
 
+bool has_environment() noexcept { return environ != nullptr; }
+
 Wanted read_environment() noexcept {
     Wanted wanted;
     const char* const start = value_of("FLAMEPROBE_START");

@@ -12,6 +12,8 @@ struct Wanted {
     uint32_t stack_bytes = 60 * 1024;
 };
 
+/// Not before the C library has begun, as a sanitizer does.
+bool has_environment() noexcept;
 Wanted read_environment() noexcept;
 
 }  // namespace flameprobe::alloc

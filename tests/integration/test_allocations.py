@@ -363,6 +363,39 @@ int main(void) {
                 text = render("--event", "alloc", "--format", "folded", "-o", "-", self.directory / f"{event}.fprobe").stdout
                 self.check_sites(read_folded(text), {"main": (6_000_000, 2000)})
 
+    def test_the_settings_hold_before_and_after_the_environment(self):
+        """A sanitizer allocates before the C library has begun, and a server may clear its environment before it forks."""
+        self.need("cc")
+        (self.directory / "environment.c").write_text("""#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+__attribute__((noinline)) static void kept_site(int calls) {
+    for (int i = 0; i < calls; ++i) {
+        void* memory = malloc(5000);
+        __asm__ volatile("" : "+r"(memory) : : "memory");
+    }
+}
+static void begin(void) {
+    kept_site(1);
+}
+__attribute__((section(".preinit_array"), used)) static void (*const before_all)(void) = begin;
+int main(void) {
+    kept_site(10000);
+    clearenv();
+    if (fork() != 0) return wait(NULL) < 0;
+    kept_site(10000);
+    usleep(50000);
+    _exit(0);
+}
+""")
+        subprocess.run(["cc", "-O1", "-D_GNU_SOURCE", "-o", "environment", "environment.c"], cwd=self.directory, env=clean_environment(),
+                       check=True, timeout=120)
+        ran = run([self.directory / "environment"], self.directory, allocating(EVENT="heap", FORMAT="none", ALLOC_BYTES="64K"))
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        for event in ("alloc", "heap-end"):
+            self.check_sites(self.estimates(ran, event, "environment"), {"kept_site": (100_000_000, 20000)})
+
     def linked_with(self, name, *options):
         self.need("cc")
         program = self.directory / f"host-{name}"
