@@ -245,14 +245,14 @@ void exempt_this_thread(int begin) noexcept {
 }
 
 void prepare() noexcept {
-    exempt_this_thread(1);  // dlsym allocates its messages
+    exempt_this_thread(1);  // the dynamic linker allocates
     look_up_the_rest();
     look_up_operators();
+    use_clock(find_vdso_clock());
     ::dlerror();  // the host's next question is not answered by ours
     exempt_this_thread(0);
     has_key = ::pthread_key_create(&at_end, thread_ends) == 0;
     if (has_key && own_record != nullptr) ::pthread_setspecific(at_end, own_record);
-    use_clock(find_vdso_clock());
     const State* const state = ready_state();
     if (state != nullptr && !state->tracks_frees) stop_asking();
 }
