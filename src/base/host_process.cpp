@@ -1,6 +1,7 @@
 #include "base/host_process.hpp"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include <span>
 
 #include "base/clock.hpp"
+#include "base/descriptor.hpp"
 #include "base/proc.hpp"
 #include "base/self_memory.hpp"
 
@@ -98,6 +100,13 @@ bool host_has_other_image() {
     // Where addresses are not random (personality(2)) the next image may be where this one was.
     if (!from_outside && (now == known || now == hidden_place)) return !shares_memory();
     return now != known && now != ImagePlace{};
+}
+
+std::string host_title() {
+    std::array<char, 256> text{};
+    const Descriptor file(::open((host_memory_directory() + "/cmdline").c_str(), O_RDONLY | O_CLOEXEC));
+    const std::size_t got = file ? read_at(file.get(), 0, std::as_writable_bytes(std::span(text))) : 0;
+    return {text.data(), ::strnlen(text.data(), got)};
 }
 
 std::string executed_path() {

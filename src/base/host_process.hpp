@@ -37,6 +37,10 @@ std::string host_proc_directory();
 /// main thread, which has no memory any more once it has ended.
 std::string host_memory_directory();
 
+/// The first of the host's arguments as it is now: many programs write over them what a process is for. At most 256
+/// bytes.
+std::string host_title();
+
 /// What execve(2) was given; where that was the dynamic linker, its path. Empty if it is not to be known.
 std::string executed_path();
 

@@ -218,6 +218,8 @@ void Recording::note_what_is_not_permitted() {
 }
 
 Result<void> Recording::flush() {
+    // What it says at its end may be what it does to end.
+    if (std::string& title = pipeline_.summary().title; running_ || title.empty()) title = host_title();
     if (!has_content()) return {};
     if (running_) note_what_is_not_permitted();
     if (running_) read_units();

@@ -33,6 +33,7 @@ private:
     void how_it_ran() {
         const RunInfo& run = profile_.run;
         add("command", run.command);
+        if (const std::string& title = profile_.summary.title; !run.command.starts_with(title)) add("title", title);
         add("executable", run.executable);
         add("host", run.host);
         count("pid", run.pid);

@@ -256,6 +256,7 @@ struct Summary {
     std::map<std::string, std::uint64_t> counters;  // anything else worth telling, by name
     std::uint64_t hits = 0;                         // of all samples with a stack; see Sample
     std::uint64_t truncated_hits = 0;
+    std::string title;  // the first of the process's arguments, over which it may have written what it is for
 };
 
 inline std::uint64_t rooted_hits_of(const Summary& summary) {

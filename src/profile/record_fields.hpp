@@ -88,7 +88,7 @@ void list_fields(Codec& field, Record& summary) {
     field(summary.continued), field(summary.continuation_rejected);
     field(summary.process_cpu_ns), field(summary.own_cpu_ns), field(summary.own_memory);
     field(summary.threads), field(summary.counters), field(summary.hits);
-    field(summary.truncated_hits);
+    field(summary.truncated_hits), field(summary.title);
 }
 
 template <class Codec, FieldsOf<ArchivedSymbol> Record>

@@ -32,6 +32,29 @@ print(*children, flush=True)
 work(float(sys.argv[4]))
 """
 
+# Says what each process is for, a moment after it began, as many servers do (proc(5): arg_start, arg_end).
+TITLES = r"""
+import ctypes, os, time
+def work(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end: sum(range(1000))
+def become(title):
+    with open("/proc/self/stat") as file: begin, end = map(int, file.read().rpartition(")")[2].split()[45:47])
+    ctypes.memmove(begin, title.ljust(end - begin, b"\0"), end - begin)
+become(b"server: master process ./server -x")
+children = []
+for number in range(2):
+    children.append(os.fork())
+    if children[-1] == 0:
+        work(0.1)
+        become(b"server: worker process")
+        work(0.2)
+        os._exit(0)
+for child in children: os.waitpid(child, 0)
+print(*children)
+work(0.1)
+"""
+
 DUMPS = r"""
 import ctypes, sys, time
 class Error(ctypes.Structure):
@@ -69,12 +92,8 @@ class RunCase(Case):
 
     def processes(self, profile):
         """{(name, pid): samples} by the table of processes."""
-        table = {}
-        for line in render(self.directory / profile, "--tree", "--top", "1").stdout.splitlines():
-            words = line.split()
-            if len(words) >= 6 and words[-1].isdigit() and words[-3] == "%":
-                table[words[-2], int(words[-1])] = int(words[-5].replace(",", ""))
-        return table
+        text = render(self.directory / profile, "--tree", "--top", "1").stdout
+        return {(name, int(pid)): int(samples.replace(",", "")) for samples, name, pid in re.findall(r" ([\d,]+) +\S+ %   (.+) (\d+)$", text, re.M)}
 
 
 class Runs(RunCase):
@@ -94,6 +113,15 @@ class Runs(RunCase):
                 for pid in children:
                     alone = render(self.directory / "tree.fprobe", "--pid", pid, "-o", "-", "--format", "folded").stdout
                     self.assertGreater(sum(count for _, count in read_folded(alone)), 20, f"of process {pid}")
+
+    def test_processes_are_called_after_their_titles(self):
+        ran = run(["/usr/bin/python3", "-c", TITLES], self.directory, profiled(OUT="tree", FREQ=499), timeout=120)
+        workers = [int(word) for word in ran.stdout.split()]
+        named = {f"server: worker process {pid}" for pid in workers}
+        self.assertEqual({frames[0] for frames, _ in self.folded("tree")}, {f"server: master process {ran.pid}", *named})
+        self.assertEqual(set(self.processes("tree.fprobe")), {("server: master process", ran.pid), *(("server: worker process", pid) for pid in workers)})
+        selected = render(self.directory / "tree.fprobe", "--process", "worker", "-o", "-", "--format", "folded").stdout
+        self.assertEqual({frames[0] for frames, _ in read_folded(selected)}, named)
 
     def test_the_sum_over_processes_is_the_sum_of_their_profiles(self):
         self.tree(3, 0.2, OUT="tree", FREQ=499)
@@ -562,9 +590,11 @@ class NginxUpgrade(RunCase):
     def test_the_new_one_is_of_the_run_where_its_environment_says_so(self):
         old, new = self.upgrade(("LD_PRELOAD", "FLAMEPROBE_OUT", "FLAMEPROBE_FREQ", "FLAMEPROBE_ROOT"))
         table = self.processes("web.fprobe")
-        self.assertEqual({name for name, _ in table}, {"nginx"})
-        self.assertTrue(old & {pid for _, pid in table}, table)
-        self.assertTrue(new & {pid for _, pid in table}, table)
+        # Each is called after its title. A master had its first sample before it had one.
+        self.assertLessEqual({name for name, _ in table}, {"nginx", "nginx: master process", "nginx: worker process"})
+        workers = {pid for name, pid in table if name == "nginx: worker process"}
+        self.assertTrue(old & workers, table)
+        self.assertTrue(new & workers, table)
 
     def test_the_old_one_is_whole_where_the_new_one_is_not_profiled(self):
         old, new = self.upgrade()

@@ -65,10 +65,11 @@ bool missed_are_brief(const std::vector<ProcessPart>& parts) {
 }
 
 std::string table_of(const std::vector<ProcessPart>& parts) {
+    const ProcessNames names(parts);
     std::vector<ProcessShare> shares;
     for (const ProcessPart& part : parts)
-        shares.push_back({program_name(part.run), part.run.pid, time_of(part.run, part.summary, part.weight),
-                          part.weight, part.hits});
+        shares.push_back(
+            {names.name(part.run), part.run.pid, time_of(part.run, part.summary, part.weight), part.weight, part.hits});
     return process_table(by_process(shares));
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -36,23 +36,62 @@ std::vector<ProcessShare> by_process(const std::vector<ProcessShare>& shares) {
     return processes;
 }
 
+namespace {
+
+bool is_word(std::string_view text) {
+    const char first = text.empty() ? '\0' : static_cast<char>(text.front() | 0x20);
+    return first >= 'a' && first <= 'z' && text.find_first_of("/@.:([*") == text.npos;
+}
+
+/// Of a title that a program wrote over its arguments, such as "postgres: 15/main: walwriter": who it is and the words
+/// that say what it is for. What names the instance ends in a colon; addresses and paths, and the state behind them,
+/// are not for a name. Empty for what is no title.
+std::string titled_name(std::string_view title) {
+    constexpr std::size_t longest = 48;
+    const std::size_t colon = title.find(": ");
+    if (colon == title.npos || !is_word(title.substr(0, colon)) || title.find(' ') < colon) return {};
+    const std::string who(title.substr(0, colon + 1));
+    std::string name = who;
+    for (title.remove_prefix(who.size()); !title.empty();) {
+        title.remove_prefix(1);  // the space
+        const std::string_view word = title.substr(0, title.find(' '));
+        title.remove_prefix(word.size());
+        if (word.ends_with(':'))
+            name = who;
+        else if (is_word(word) && word != "for" && name.size() + word.size() < longest)
+            name.append(" ").append(word);
+        else
+            break;
+    }
+    return name == who ? std::string() : name;
+}
+
+}  // namespace
+
 ProcessNames::ProcessNames(const std::vector<ProcessPart>& parts) {
-    std::set<std::pair<std::uint32_t, std::string>> processes;
-    for (const ProcessPart& part : parts)
-        if (part.has_samples) processes.emplace(part.run.pid, program_name(part.run));
-    for (const auto& [pid, name] : processes) ++alike_[name];
-    processes_ = processes.size();
+    for (const ProcessPart& part : parts) {
+        if (!part.has_samples) continue;
+        const std::string program = program_name(part.run), title = titled_name(part.summary.title);
+        std::string& name = names_[{part.run.pid, program}];
+        if (name.empty() || !title.empty()) name = title.empty() ? program : title;
+    }
+    for (const auto& [process, name] : names_) ++alike_[name];
+}
+
+std::string ProcessNames::name(const RunInfo& run) const {
+    const auto found = names_.find({run.pid, program_name(run)});
+    return found == names_.end() ? program_name(run) : found->second;
 }
 
 std::size_t ProcessNames::alike(const RunInfo& run) const {
-    const auto found = alike_.find(program_name(run));
+    const auto found = alike_.find(name(run));
     return found == alike_.end() ? 1 : found->second;
 }
 
 std::string ProcessNames::of(const RunInfo& run) const {
     constexpr std::size_t many = 8;
     const std::size_t together = alike(run);
-    return program_name(run) + (together >= many ? " × " + std::to_string(together) : " " + std::to_string(run.pid));
+    return name(run) + (together >= many ? " × " + std::to_string(together) : " " + std::to_string(run.pid));
 }
 
 bool ProcessNames::are_apart(const RunInfo& run) const {
@@ -62,8 +101,8 @@ bool ProcessNames::are_apart(const RunInfo& run) const {
 
 ProcessShare put_process_first(NamedProfile& profile, const ProcessNames& names) {
     const std::uint64_t weight = total_weight(profile);
-    ProcessShare share{program_name(profile.run), profile.run.pid, time_of(profile.run, profile.summary, weight),
-                       weight, total_hits(profile)};
+    ProcessShare share{names.name(profile.run), profile.run.pid, time_of(profile.run, profile.summary, weight), weight,
+                       total_hits(profile)};
     const auto function = static_cast<FunctionId>(profile.functions.size());
     profile.functions.push_back({profile.strings.intern(names.of(profile.run)), 0, 0, 0, FrameKind::thread});
     const auto frame = static_cast<FrameId>(profile.frames.size());

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "outside/processes.hpp"
@@ -12,23 +13,27 @@
 
 namespace flameprobe {
 
-/// What the first frame of each process says: its name and pid, or for many of one name "cc1 × 96".
+/// What a process is called, and what its first frame says: its name and pid, or for many of one name "cc1 × 96".
 class ProcessNames {
 public:
     ProcessNames() = default;
     /// Of processes that have samples.
     explicit ProcessNames(const std::vector<ProcessPart>& parts);
+    /// Its program, and what it is for where it says so: "postgres: walwriter", "nginx: worker process".
+    std::string name(const RunInfo& run) const;
     std::string of(const RunInfo& run) const;
     /// Whether the process's threads are told apart from those of others of its name: there are not too many.
     bool are_apart(const RunInfo& run) const;
     /// Processes that have samples.
-    std::size_t count() const { return processes_; }
+    std::size_t count() const { return names_.size(); }
 
 private:
+    using Key = std::pair<std::uint32_t, std::string>;  // pid and program
+
     std::size_t alike(const RunInfo& run) const;
 
+    std::map<Key, std::string> names_;
     std::map<std::string, std::size_t> alike_;  // by name
-    std::size_t processes_ = 0;
 };
 
 /// "make and its children, mostly cc1, 5 processes"; empty if only one has samples. Parts are in the order of their

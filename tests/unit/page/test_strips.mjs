@@ -64,6 +64,8 @@ test("threads of gathered processes are told by their numbers", () => {
   assert.equal(threadLabel([4711, "postgres"], "postgres × 12"), "postgres (4711)");
   assert.equal(threadLabel([0, "cc1"], "cc1 × 96"), "cc1 × 96");
   assert.equal(threadLabel([4713, "io"], "postgres × 12"), "postgres × 12 › io (4713)");
+  assert.equal(threadLabel([4711, "postgres"], "postgres: walwriter 4711"), "postgres: walwriter 4711");
+  assert.equal(threadLabel([4711, "postgres"], "postgres: app shop × 12"), "postgres: app shop (4711)");
   assert.equal(threadLabel([8, "node"], "node 8"), "node 8");
   assert.equal(threadLabel([9, "node"], "node 8"), "node 8 › node (9)");
 });

@@ -457,6 +457,37 @@ TEST_CASE("threads of processes that share a box stay apart, unless there are ve
     CHECK(many.threads.back().tid == 0);
 }
 
+TEST_CASE("a process is called after what its title says it is for") {
+    const auto named = [](const std::string& title) {
+        ProcessPart part = parts_of_run(1).front();
+        part.run.command = "/usr/sbin/server -c file";
+        part.summary.title = title;
+        return ProcessNames({part}).name(part.run);
+    };
+    CHECK(named("postgres: walwriter ") == "postgres: walwriter");
+    CHECK(named("postgres: 15/main: autovacuum launcher ") == "postgres: autovacuum launcher");
+    CHECK(named("postgres: app2 shop 127.0.0.1(4711) UPDATE waiting") == "postgres: app2 shop");
+    CHECK(named("nginx: master process /usr/sbin/nginx -g daemon off;") == "nginx: master process");
+    CHECK(named("gunicorn: worker [app]") == "gunicorn: worker");
+    CHECK(named("postgres: parallel worker for PID 4711 ") == "postgres: parallel worker");
+    for (const char* title :
+         {"", "nginx: ", "sshd: /usr/sbin/sshd -D [listener]", "redis-server *:6379", "/usr/bin/env: x", "a b: c"})
+        CHECK(named(title) == "server");
+}
+
+TEST_CASE("processes of one program that are for different things have boxes of their own") {
+    std::vector<ProcessPart> parts = parts_of_run(12);
+    for (std::size_t at = 1; at < 9; ++at) parts[at].summary.title = "postgres: app shop [local] idle";
+    parts.push_back(parts[9]);  // the same process, before it had its title
+    parts[9].summary.title = "postgres: walwriter ";
+    const ProcessNames names(parts);
+    CHECK(names.of(parts[1].run) == "postgres: app shop × 8");
+    CHECK(names.of(parts[9].run) == "postgres: walwriter 108");
+    CHECK(names.of(parts.back().run) == "postgres: walwriter 108");
+    CHECK(names.of(parts[10].run) == "postgres 109");
+    CHECK(names.count() == 13);
+}
+
 TEST_CASE("a run is called after what its launcher became, and says where most of its time is") {
     std::vector<ProcessPart> parts = parts_of_run(2);
     CHECK(processes_of_run(parts) == "postgres and its children, 3 processes");

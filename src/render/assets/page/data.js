@@ -83,15 +83,15 @@ export const ROLES = ["own code", "libraries", "glue", "kernel", "scope", "not k
 export const INLINED = 1, SCOPE = 3, NOTE = 4, THREAD = 5, NO_KIND = 6, LIBRARY = 1, GLUE = 2, KERNEL = 3, WAITS = [7, 8, 9];
 const LONGEST_THREAD_NAME = 15;  // of the kernel's
 
-// "worker-1 (4712)". process: the name of the process of a run of several, or of several processes ("cc1 × 96"); a first
-// thread, of the same name, is told as its process.
+// "worker-1 (4712)". process: the name of the process of a run of several, with what it is for ("postgres: walwriter 4711"), or
+// of several processes ("cc1 × 96"); a first thread, of the same name, is told as its process.
 export function threadLabel([tid, name], process) {
   const own = (name || "thread") + (tid ? ` (${tid})` : "");
   if (!process) return own;
   const [, program, several, number] = /^(.*?) (× )?([\d*]+)$/.exec(process) ?? [process, process];
-  if (program.slice(0, LONGEST_THREAD_NAME) !== name) return `${process} › ${own}`;
+  if (program.replace(/: .*/, "").slice(0, LONGEST_THREAD_NAME) !== name) return `${process} › ${own}`;
   if (!tid || number === String(tid) && !several) return process;
-  return several ? own : `${process} › ${own}`;
+  return several ? `${program} (${tid})` : `${process} › ${own}`;
 }
 
 // Boxes are in depth-first order and merged by function; box 0 is the root; `end` is the index behind a box's subtree.
