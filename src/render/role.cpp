@@ -212,6 +212,7 @@ Role role_of_note(std::string_view text) {
 }
 
 bool is_glue(std::string_view name) {
+    if (name.ends_with("@plt")) return true;
     if (std::find(starts.begin(), starts.end(), name) != starts.end()) return true;
     const std::string_view inner = without_bracket(name);
     if (starts_with_any(inner, forwarders) || starts_with_any(inner, rust_glue)) return true;

@@ -257,7 +257,8 @@ std::string short_name(const NamedProfile& profile, FunctionId id) {
 std::string fit_name(std::string_view clean, std::size_t room) {
     if (columns(clean) <= room) return std::string(clean);
     std::string_view last = clean;
-    for (std::size_t at = clean.find("::"); at != clean.npos; at = clean.find("::", at + 2)) {
+    const auto next = [clean](std::size_t from) { return std::min(clean.find("::", from), clean.find(": ", from)); };
+    for (std::size_t at = next(0); at != clean.npos; at = next(at + 2)) {
         const std::string_view rest = clean.substr(at + 2);
         if (rest.empty()) break;
         last = rest;

@@ -17,6 +17,11 @@ test("the last components stay", () => {
   assert.equal(fit("shop::Server::answer", 19), "…Server::answer");
   assert.equal(fit("shop::Server::answer", 10), "…answer");
 });
+test("what a process is for stays, and the kernel's call", () => {
+  assert.equal(fit("postgres: walwriter 4711", 15), "…walwriter 4711");
+  assert.equal(fit("[kernel: epoll_wait]", 12), "…epoll_wait]");
+  assert.equal(fit("[kernel: epoll_wait]", 8), "epoll_w…");
+});
 test("of a last component too long its beginning stays", () => assert.equal(fit("shop::Server::answer", 5), "answ…"));
 test("of code without a name its address stays", () => {
   assert.equal(fit("[libcrypto.so.3+0x1a2b40]", 24), "[libcrypto.so…+0x1a2b40]");

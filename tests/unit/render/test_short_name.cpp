@@ -55,6 +55,8 @@ TEST_CASE("a label that is too long keeps its last component") {
     CHECK(fit_name("shop::Server::answer", 19) == "…Server::answer");
     CHECK(fit_name("shop::Server::answer", 14) == "…answer");
     CHECK(fit_name("shop::Server::answer", 5) == "answ…");
+    CHECK(fit_name("postgres: walwriter 4711", 15) == "…walwriter 4711");
+    CHECK(fit_name("[kernel: epoll_wait]", 8) == "epoll_w…");
     CHECK(fit_name("shop::Server::answer", 2) == "");
     CHECK(fit_name("a::", 2) == "");
     CHECK(fit_name("[libcrypto.so.3+0x1a2b40]", 25) == "[libcrypto.so.3+0x1a2b40]");
@@ -92,9 +94,10 @@ TEST_CASE("own code, libraries and glue are told apart by file and by name") {
     add("serde_json::from_str", "/home/me/shop/build/server", "/home/me/.cargo/registry/src/serde_json/de.rs");
     add("answer", "");
     add("[unknown in libcrypto.so.3]", "");
+    add("operator new(unsigned long)@plt", "/home/me/shop/build/server");
     CHECK(function_roles(profile) == std::vector<Role>{Role::own, Role::own, Role::library, Role::library, Role::glue,
-                                                       Role::glue, Role::glue, Role::library, Role::own,
-                                                       Role::library});
+                                                       Role::glue, Role::glue, Role::library, Role::own, Role::library,
+                                                       Role::glue});
 }
 
 TEST_CASE("what is an interpreter's own is not the user's code, what it made is") {

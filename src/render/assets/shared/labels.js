@@ -10,15 +10,15 @@ export function textWidth(pen, text) {
   }
   return width;
 }
-// The name if there is room, else as much of its end as begins behind a "::" (the last component tells most), else as many
+// The name if there is room, else as much of its end as begins behind a "::" or ": " (the last component tells most), else as many
 // letters of the last component as there is room for, from four on. Of "[libfoo.so+0x1a2b]" the address stays.
 export function fitName(pen, name, room) {
   if (room < 14) return "";
   if (name.length < 400 && textWidth(pen, name) <= room) return name;
   let last = name;
   if (name.length < 2000) {
-    for (let at = name.indexOf("::"); at >= 0 && at + 2 < name.length; at = name.indexOf("::", at + 2)) {
-      last = name.slice(at + 2);
+    for (const {index} of name.matchAll(/:[: ](?=.)/g)) {
+      last = name.slice(index + 2);
       if (last.length * 3 < room && textWidth(pen, "…" + last) <= room) return "…" + last;
     }
   }
