@@ -41,6 +41,7 @@ def work(seconds):
 def become(title):
     with open("/proc/self/stat") as file: begin, end = map(int, file.read().rpartition(")")[2].split()[45:47])
     ctypes.memmove(begin, title.ljust(end - begin, b"\0"), end - begin)
+work(0.1)
 become(b"server: master process ./server -x")
 children = []
 for number in range(2):
@@ -120,6 +121,7 @@ class Runs(RunCase):
         named = {f"server: worker process {pid}" for pid in workers}
         self.assertEqual({frames[0] for frames, _ in self.folded("tree")}, {f"server: master process {ran.pid}", *named})
         self.assertEqual(set(self.processes("tree.fprobe")), {("server: master process", ran.pid), *(("server: worker process", pid) for pid in workers)})
+        self.assertTrue((self.directory / "tree.txt").read_text().startswith("command: /usr/bin/python3 -c "))  # of the first one
         selected = render(self.directory / "tree.fprobe", "--process", "worker", "-o", "-", "--format", "folded").stdout
         self.assertEqual({frames[0] for frames, _ in read_folded(selected)}, named)
 

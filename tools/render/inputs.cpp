@@ -121,7 +121,10 @@ Result<NamedProfile> load_inputs(const std::vector<std::string>& all, const Argu
         if (auto added = loader.add(paths[i]); !added) return added.error();
     }
     NamedProfile profile = loader.take();
-    if (is_run && !filter.pid && arguments.process.empty()) profile.processes = processes_of_run(parts);
+    if (is_run && !filter.pid && arguments.process.empty()) {
+        profile.processes = processes_of_run(parts);
+        profile.run.command = parts.front().run.command;  // what was run
+    }
     for (const std::string& path : empty)
         profile.warnings.push_back(path + ": left out: is empty; its program may have been killed as it created it");
     if (auto cut = cut_away(profile, arguments.cut); !cut) return cut.error();
