@@ -9,19 +9,41 @@ namespace {
 
 constexpr std::uint32_t rows_worth_cutting = 3;
 
-bool leads_on(const Box& box, const NamedProfile& profile) {
-    return box.kind == BoxKind::function && may_be_folded(profile.functions[box.function].kind);
-}
+class Chains {
+public:
+    Chains(const CallTree& tree, const NamedProfile& profile, const std::vector<Role>* roles)
+        : boxes_(tree.boxes), profile_(profile), roles_(roles), heaviest_(tree.boxes.size()) {
+        for (std::uint32_t at = 1; at < boxes_.size(); ++at) {
+            std::uint32_t& kid = heaviest_[boxes_[at].parent];
+            if (kid == 0 || boxes_[at].total > boxes_[kid].total) kid = at;
+        }
+    }
+    /// Boxes that each only lead to the next.
+    std::vector<std::uint32_t> from(std::uint32_t first) const {
+        std::vector<std::uint32_t> chain{first};
+        const double least = static_cast<double>(boxes_[first].total) * (1 - most_leaving / 100);
+        for (std::uint32_t at = first, kid = heaviest_[at]; leads_on(at) && kid != 0 && leads_on(kid);
+             at = kid, kid = heaviest_[at]) {
+            const bool nearly = is_others(at) && is_others(kid) && static_cast<double>(boxes_[kid].total) >= least;
+            if (boxes_[kid].total != boxes_[at].total && !nearly) break;
+            chain.push_back(kid);
+        }
+        return chain;
+    }
 
-/// The number of boxes from `first` on that each stand alone on the one before. Boxes are in depth-first order.
-std::size_t chain_from(const CallTree& tree, const std::vector<std::uint32_t>& children, std::size_t first,
-                       const NamedProfile& profile) {
-    std::size_t at = first;
-    while (leads_on(tree.boxes[at], profile) && children[at] == 1 && at + 1 < tree.boxes.size() &&
-           tree.boxes[at + 1].total == tree.boxes[at].total && leads_on(tree.boxes[at + 1], profile))
-        ++at;
-    return at - first + 1;
-}
+private:
+    bool leads_on(std::uint32_t at) const {
+        return boxes_[at].kind == BoxKind::function && may_be_folded(profile_.functions[boxes_[at].function].kind);
+    }
+    bool is_others(std::uint32_t at) const {
+        return roles_ != nullptr && flameprobe::is_others((*roles_)[boxes_[at].function]);
+    }
+
+    const std::vector<Box>& boxes_;
+    const NamedProfile& profile_;
+    const std::vector<Role>* roles_;
+    std::vector<std::uint32_t> heaviest_;  // of the boxes that stand on each; 0: none
+};
 
 /// Copies boxes under their new parents.
 class Copy {
@@ -59,26 +81,32 @@ bool may_be_folded(FrameKind kind) {
     return kind != FrameKind::note && kind != FrameKind::scope && kind != FrameKind::thread;
 }
 
-void fold_chains(CallTree& tree, const NamedProfile& profile) {
-    std::vector<std::uint32_t> children(tree.boxes.size());
-    for (std::size_t at = 1; at < tree.boxes.size(); ++at) ++children[tree.boxes[at].parent];
+void fold_chains(CallTree& tree, const NamedProfile& profile, const std::vector<Role>* roles) {
+    const Chains chains(tree, profile, roles);
+    std::vector<std::uint32_t> head_of(tree.boxes.size());  // of a chain; the last one's is itself
     Copy copy(tree);
-    for (std::size_t at = 0; at < tree.boxes.size();) {
-        const std::size_t length = chain_from(tree, children, at, profile);
+    for (std::uint32_t at = 0; at < tree.boxes.size(); ++at) {
         Box box = tree.boxes[at];
-        if (length <= longest_chain) {
-            copy.add(at++, box);
+        if (head_of[at] != 0 && head_of[at] != at) {
+            const std::uint32_t id = copy.new_of(head_of[at]);
+            copy.box(id).self += box.self;
+            copy.stands_for(at, id);
             continue;
         }
-        box.kind = BoxKind::folded;
-        box.gathered = static_cast<std::uint32_t>(length - 1);
-        const std::uint32_t id = copy.add(at, box);
-        for (const std::size_t end = at + length - 1; at < end; ++at) {
-            tree.folded[id].push_back(tree.boxes[at].function);
-            copy.stands_for(at, id);
+        std::vector<std::uint32_t> chain = head_of[at] != 0 ? std::vector{at} : chains.from(at);
+        if (chain.size() <= longest_chain) {
+            copy.add(at, box);
+            continue;
         }
-        copy.add(at, tree.boxes[at]);
-        ++at;
+        head_of[chain.back()] = chain.back();
+        chain.pop_back();
+        box.kind = BoxKind::folded;
+        box.gathered = static_cast<std::uint32_t>(chain.size());
+        const std::uint32_t id = copy.add(at, box);
+        for (const std::uint32_t one : chain) {
+            tree.folded[id].push_back(tree.boxes[one].function);
+            head_of[one] = at;
+        }
     }
     copy.finish();
 }

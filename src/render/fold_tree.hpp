@@ -2,19 +2,26 @@
 // towers end where the wide ones do.
 #pragma once
 
+#include <vector>
+
 #include "render/call_tree.hpp"
+#include "render/role.hpp"
 
 namespace flameprobe {
 
 /// A chain of so many boxes is not worth a click.
 constexpr std::size_t longest_chain = 5;
+/// In others' code so much of a chain's width, in percent, may leave it on the way.
+constexpr double most_leaving = 1;
+/// Whether it is others' code, of which a step less tells as much.
+constexpr bool is_others(Role role) { return role == Role::library || role == Role::glue || role == Role::kernel; }
 /// Whether frames of this kind only lead on where they have one callee. Threads, scopes and notes say something.
 bool may_be_folded(FrameKind kind);
 
 /// More than `longest_chain` boxes of one width, each the only one above the other, are one but for the last:
-/// BoxKind::folded. The page does the same with what its reader has selected (assets/page/lazy_tree.js), and has the
-/// two above from here.
-void fold_chains(CallTree& tree, const NamedProfile& profile);
+/// BoxKind::folded. With `roles`, of each function, `most_leaving` holds too: what leaves stands on the folded box. The
+/// page does that with what its reader has selected (assets/page/lazy_tree.js), and has the rules above from here.
+void fold_chains(CallTree& tree, const NamedProfile& profile, const std::vector<Role>* roles = nullptr);
 
 /// The boxes above the last row that has one of `percent` of the width or more, and `of_row` in all of its boxes, are
 /// gathered, a box for each caller (BoxKind::above), if that makes the picture three rows lower or more.

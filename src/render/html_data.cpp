@@ -67,7 +67,13 @@ Json folding_json() {
     for (const FrameKind kind : {FrameKind::user, FrameKind::inlined, FrameKind::kernel, FrameKind::scope,
                                  FrameKind::note, FrameKind::thread, FrameKind::held})
         if (may_be_folded(kind)) kinds.push_back(static_cast<unsigned>(kind));
-    return {{"longest", longest_chain}, {"kinds", std::move(kinds)}};
+    Json others = Json::array();
+    for (const Role role : {Role::own, Role::library, Role::glue, Role::kernel})
+        if (is_others(role)) others.push_back(static_cast<unsigned>(role));
+    return {{"longest", longest_chain},
+            {"kinds", std::move(kinds)},
+            {"others", std::move(others)},
+            {"leaving", most_leaving}};
 }
 
 Json text_json(const std::vector<SourceText>& text) {

@@ -239,8 +239,8 @@ Result<std::string> preview_markup(const NamedProfile& profile, const Palette& p
                                           .by_weight = options.by_weight.value_or(colored),
                                           .gather_threads = !options.each_thread});
     if (!tree) return tree.error();
-    if (!options.reverse && !options.every_frame) fold_chains(*tree, profile);
     const std::vector<Role> roles = function_roles(profile);
+    if (!options.reverse && !options.every_frame) fold_chains(*tree, profile, &roles);
     const std::vector<std::string> classes =
         colored ? box_classes(profile, *tree, palette, roles) : std::vector(tree->boxes.size(), Palette::plain_class());
     return "<svg width=\"100%\" height=\"" + std::to_string((tree->depth + 1) * page_row.row) + "\">\n" +

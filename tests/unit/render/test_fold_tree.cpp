@@ -59,6 +59,26 @@ TEST_CASE("five frames, branches and scopes are not folded") {
     }
 }
 
+TEST_CASE("in others' code a little may leave a chain on the way") {
+    ProfileOf made;
+    made.folded("std::a;std::b;std::c 3\nstd::a;std::b;std::c;std::d;std::e;std::f;std::g 993\nstd::a;std::b;x 4\n");
+    const NamedProfile& profile = made.profile;
+    const auto folded = [&](const std::vector<Role>* roles) {
+        auto tree = build_call_tree(profile, {.min_width = 0});
+        REQUIRE(tree);
+        fold_chains(*tree, profile, roles);
+        return *tree;
+    };
+    std::vector<Role> roles = function_roles(profile);
+    const CallTree tree = folded(&roles);
+    CHECK(shown(profile, tree) == "all 1000\n … 6 frames of std 1000\n  std::g 993\n  x 4\n");
+    CHECK(tree.boxes[1].self == 3);
+    CHECK(tree.boxes[3].parent == 1);
+    CHECK(folded(nullptr).boxes.size() == 9);
+    roles.assign(roles.size(), Role::own);
+    CHECK(folded(&roles).boxes.size() == 9);
+}
+
 TEST_CASE("narrow towers end where the wide boxes do, and nothing is lost") {
     ProfileOf made;
     made.folded("a;b;c 990\na;b;d;e1;f;g;h 4\na;b;d;e2;f;g 5\na;b;d 1\n");

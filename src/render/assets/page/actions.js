@@ -2,7 +2,7 @@
 import {SIDES} from "./compare.js";
 import {ACTIONS} from "./menu.js";
 import {copyText, escapeRegex, find} from "./tools.js";
-import {pathTo} from "../shared/zoom.js";
+import {framesTo} from "./lazy_tree.js";
 
 export class Actions {
   constructor(page) { this.page = page; }
@@ -23,7 +23,7 @@ export class Actions {
   act(key, node, graph) {
     const {page} = this, {profile, state} = page, only = () => "^" + escapeRegex(profile.name(node.fn)) + "$";
     const more = (old) => old ? old + "|" + only() : only();
-    const path = () => pathTo(node).flatMap((one) => one.folded ?? [one]).filter((one) => one.fn !== profile.all).map((one) => profile.name(one.fn));
+    const path = () => framesTo(node).filter((one) => one.fn !== profile.all).map((one) => profile.name(one.fn));
     const actions = {
       f: () => page.change({focus: only()}), h: () => page.change({hide: more(state.hide), zoom: ""}), i: () => page.change({ignore: more(state.ignore)}),
       o: () => page.openSandwich(node.fn), c: () => copyText((graph.tree.up ? path().reverse() : path()).join("\n")), C: () => copyText(profile.name(node.fn)),

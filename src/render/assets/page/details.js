@@ -39,7 +39,8 @@ export class Details {
     const {profile, compare} = this.page;
     if (kids) return this.ofNarrow(tree, kids);
     const numbers = compare ? compare.describe(tree, node) : profile.told(node.weight ?? node.total, tree.all, this.page.sums.hitsIn(tree, node), tree.up ? null : tree.selfOf(node));
-    if (node.folded) return {name: node.folded.map(({fn}) => profile.shortName(fn)).join(" › "), numbers: `${node.folded.length} frames that only lead on, ${numbers}`, place: "click or Enter shows them"};
+    const leads = node.leaving ? `lead on, ${percent(node.leaving, tree.all)} leaves on the way` : "only lead on";
+    if (node.folded) return {name: node.folded.map(({fn}) => profile.shortName(fn)).join(" › "), numbers: `${node.folded.length} frames that ${leads}, ${numbers}`, place: "click or Enter shows them"};
     return {name: profile.name(node.fn), numbers, place: profile.place(node.fn)};
   }
   ofNarrow(tree, kids) {

@@ -4,11 +4,14 @@ import {pathTo} from "../shared/zoom.js";
 import {KERNEL} from "./data.js";
 import {outermost, ownWeights} from "./walk.js";
 
+// From the root to a node, those that are in folded boxes too.
+export const framesTo = (node) => pathTo(node).flatMap((one, at, path) => one.folded?.slice(0, path[at + 1]?.behind) ?? [one]);
+
 const WORTH_FOLDING = 1 / 1000;
 
 class LazyNode {
   constructor(fn, parent) {
-    Object.assign(this, {fn, parent, depth: parent ? parent.depth + 1 : 0, x: 0, total: 0, boxes: [], origins: null, made: null, kids: null, folded: null});
+    Object.assign(this, {fn, parent, depth: parent ? parent.depth + 1 : 0, x: 0, total: 0, boxes: [], origins: null, made: null, kids: null, folded: null, behind: undefined});
   }
 }
 
@@ -44,35 +47,39 @@ export class LazyTree {
     return tree;
   }
   get all() { return this.total[0]; }
-  kids(node) { return node.kids ??= this.look.chains && !this.up ? this.allKids(node).map((kid) => kid.total >= this.all * WORTH_FOLDING ? this.fold(kid) : kid) : this.allKids(node); }
+  kids(node) { return node.kids ??= this.look.chains && !this.up ? this.allKids(node).map((kid) => this.worthIt(kid)) : this.allKids(node); }
   allKids(node) { return node.made ??= this.expand(node); }
-  // Frames that only lead to one another, all of one width, are one box but for the last; it has them as `folded`. What
-  // may be folded is the profile's to say (fold_tree.hpp).
+  // Frames that only lead to one another, all of one width, are one box but for the last; it has them as `folded`. Of
+  // others' code little may leave on the way: that stands on the box too, `behind` so many of its frames, and is `leaving`
+  // with what ends there. What may be folded is the profile's to say (fold_tree.hpp).
   fold(first) {
-    const {functions: {kind, name}, folding: {longest, kinds}} = this.profile, chain = [first];
+    const {functions: {kind, name, role}, folding: {longest, kinds, others, leaving}} = this.profile, chain = [first], least = first.total * (1 - leaving / 100);
     const leads = (node) => kinds.includes(kind[node.fn]) && !node.open && !this.look.opened?.has(name[node.fn]);
+    const nearly = (node, kid) => kid.total >= least && others.includes(role[node.fn]) && others.includes(role[kid.fn]);
     for (let node = first; leads(node);) {
-      const [kid, ...others] = this.allKids(node);
-      if (!kid || others.length || kid.total !== node.total || !leads(kid)) break;
+      const kid = this.allKids(node).reduce((a, b) => a && a.total >= b.total ? a : b, null);
+      if (!kid || !leads(kid) || kid.total !== node.total && !nearly(node, kid)) break;
       chain.push(node = kid);
     }
     if (chain.length <= longest) return first;
-    const last = chain.pop(), {fn, parent, x, total, boxes, origins} = first;
-    const folded = Object.assign(new LazyNode(fn, parent), {x, total, boxes, origins, folded: chain, kids: [last]});
-    this.place(last, folded);
+    const last = chain[chain.length - 1], {fn, parent, x, total, boxes, origins} = first;
+    const folded = Object.assign(new LazyNode(fn, parent), {x, total, boxes, origins, leaving: total - last.total, folded: chain.slice(0, -1)});
+    const kids = folded.folded.flatMap((node, at) => node.made.filter((kid) => kid !== chain[at + 1]).map((kid) => Object.assign(kid, {behind: at + 1})));
+    for (const kid of [last, ...kids]) this.place(kid, folded);
+    folded.kids = [last, ...kids.map((kid) => this.worthIt(kid))].sort((a, b) => a.x - b.x);
     return folded;
   }
+  worthIt(kid) { return kid.total >= this.all * WORTH_FOLDING ? Object.assign(this.fold(kid), {behind: kid.behind}) : kid; }
   place(node, parent) { Object.assign(node, {parent, depth: parent.depth + 1, made: null, kids: null}); }
   // Puts the frames of a folded box in its place; returns the first.
   unfold(box) {
-    const {folded, parent, kids: [last]} = box;
-    for (const node of folded) {
+    const {folded, parent} = box;
+    box.kids.find((kid) => !kid.behind).open = true;
+    folded.forEach((node, at) => {
       Object.assign(node, {open: true, kids: null});
       this.look.opened?.add(this.profile.name(node.fn));
-    }
-    last.open = true;
-    this.place(last, folded[folded.length - 1]);
-    folded[folded.length - 1].made = [last];
+      for (const kid of node.made) if (kid !== folded[at + 1]) this.place(Object.assign(kid, {behind: undefined}), node);
+    });
     parent.kids[parent.kids.indexOf(box)] = folded[0];
     return folded[0];
   }
@@ -154,7 +161,7 @@ export class LazyTree {
   // The path as text for the address: function numbers, "7*3" for three in a row.
   address(node) {
     const runs = [];
-    for (const {fn} of pathTo(node).slice(1).flatMap((one) => one.folded ?? [one])) {
+    for (const {fn} of framesTo(node).slice(1)) {
       const last = runs[runs.length - 1];
       if (last && last[0] === fn) last[1]++; else runs.push([fn, 1]);
     }
@@ -165,10 +172,11 @@ export class LazyTree {
     const fns = (address ? address.split(".") : []).flatMap((run) => { const [fn, times] = run.split("*").map(Number); return new Array(times || 1).fill(fn); });
     let node = this.root;
     for (let at = 0; at < fns.length;) {
-      const kid = this.kids(node).find((one) => one.fn === fns[at]);
+      const {folded} = node, parts = folded ? [...folded, {}].findIndex(({fn}, behind) => fn !== fns[at + behind]) : 0;
+      const kid = this.kids(node).find((one) => one.fn === fns[at + parts] && (!folded || (one.behind ?? folded.length) === parts));
       if (!kid) return node;
       node = kid;
-      at += kid.folded ? kid.folded.length : 1;
+      at += parts + (kid.folded ? 0 : 1);
     }
     return node;
   }

@@ -26,7 +26,7 @@ export function visit(graph, width, height, box, run, all = false) {
         continue;
       }
       const first = at, x = kids[at].x;
-      while (at + 1 < kids.length && kids[at + 1].x < to && kids[at + 1].total * scale < NARROW) at++;
+      while (at + 1 < kids.length && kids[at + 1].x < to && kids[at + 1].total * scale < NARROW && (kids[at + 1].x - kids[at].x - kids[at].total) * scale < NARROW) at++;
       if (inSight(above)) run(node, first, at + 1, (x - from) * scale, (kids[at].x + kids[at].total - x) * scale, above);
     }
   }
