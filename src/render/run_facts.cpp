@@ -178,8 +178,9 @@ std::vector<Fact> run_facts(const NamedProfile& profile) {
                          counts_waiting(run) ? waiting_text(summary) : sampled_text(summary, run)});
         if (!counts_waiting(run) && run.period_ns > 0 && summary.process_cpu_ns > 0)
             facts.push_back({"Coverage", coverage_text(summary)});
-        if (auto allocated = allocated_text(summary); !allocated.empty())
-            facts.push_back({"Allocated", std::move(allocated)});
+        if (const auto allocated = allocated_text(summary); !allocated.empty())
+            facts.push_back(
+                {"Allocated", allocated + (profile.processes.empty() ? "" : ", in the processes that have samples")});
         if (profile.has_ages) facts.push_back({"Age", age_text(profile)});
         if (auto names = name_advice(profile); !names.empty()) facts.push_back({"Names", std::move(names)});
         if (auto used = used_text(summary); !used.empty()) facts.push_back({"Used", std::move(used)});

@@ -541,6 +541,7 @@ int main(void) {
         ran = run(["sh", "-c", twice + " & wait"], self.directory, allocating(EVENT="heap", FORMAT="folded,html"))
         self.assertEqual(ran.returncode, 0, ran.stderr)
         result = ran.result()
+        self.assertIn("allocations, in the processes that have samples", render("--info", result.path("fprobe")).stdout)
         end = sum(count for _, count in read_folded(result.path("heap-end.folded").read_text()))
         for facts in page_facts(result.path("html")):
             if facts["event"] not in ("heap", "heap-end"):
