@@ -92,7 +92,8 @@ int become_program(void* argument) {
     auto* const start = static_cast<Start*>(argument);
     const std::uint64_t none = 0;
     handler::system_call(SYS_rt_sigprocmask, SIG_SETMASK, &none, 0L, 8L);
-    handler::system_call(SYS_setsid);  // a second Ctrl-C is not meant for it
+    // A second Ctrl-C is not meant for it. A low priority counts only among programs of one session (sched(7)).
+    handler::system_call(SYS_setpgid, 0L, 0L);
     handler::system_call(SYS_dup3, start->input, STDIN_FILENO, 0);
     handler::system_call(SYS_dup3, start->output, STDOUT_FILENO, 0);
     handler::system_call(SYS_dup3, start->nothing, STDERR_FILENO, 0);
