@@ -19,6 +19,7 @@ namespace flameprobe {
 namespace {
 
 constinit const flameprobe_core* loaded = nullptr;
+constinit bool threads_are_known = false;
 constinit pthread_once_t once = PTHREAD_ONCE_INIT;
 // Recursive, since a library may fork in its constructor, which the opening runs.
 constinit pthread_mutex_t opening = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
@@ -32,13 +33,19 @@ void complain(const char* what, const char* why) {
     }
 }
 
-/// A sanitizer stands before dlopen, and ends the process where this flag is given.
-bool may_bind_deep() {
+void* in_libc(const char* name) {
     void* const libc = ::dlopen(LIBC_SO, RTLD_LAZY | RTLD_NOLOAD);
-    if (libc == nullptr) return false;
-    const bool is_of_libc = ::dlsym(RTLD_DEFAULT, "dlopen") == ::dlsym(libc, "dlopen");
-    ::dlclose(libc);
-    return is_of_libc;
+    return libc == nullptr ? nullptr : ::dlsym(libc, name);
+}
+
+/// By libc's own dlopen: that of a sanitizer ends the process for RTLD_DEEPBIND. So a sanitizer sees nothing of what
+/// the core does, but what libc allocates for it.
+void* open_apart(const char* path) {
+    // RTLD_LOCAL: the host does not see its names. RTLD_DEEPBIND: it calls libc's functions, whatever the host has
+    // under their names. RTLD_NODELETE: its threads outlive every dlclose.
+    constexpr int flags = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE;
+    const auto open = reinterpret_cast<void* (*)(const char*, int)>(in_libc("dlopen"));
+    return open == nullptr ? ::dlopen(path, flags) : open(path, flags | RTLD_DEEPBIND);
 }
 
 void* open_core_in(const char* directory) {
@@ -48,15 +55,13 @@ void* open_core_in(const char* directory) {
         char path[PATH_MAX];
         const int length = ::snprintf(path, sizeof path, "%s/%s", directory, place);
         if (length < 0 || length >= PATH_MAX || ::access(path, R_OK) != 0) continue;
-        // RTLD_LOCAL: the host does not see its names. RTLD_DEEPBIND: it calls libc's functions, whatever the host has
-        // under their names. RTLD_NODELETE: its threads outlive every dlclose.
-        return ::dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE | (may_bind_deep() ? RTLD_DEEPBIND : 0));
+        return open_apart(path);
     }
     return nullptr;
 }
 
 constinit flameprobe_services services = {
-    .read_unit_counts = read_unit_counts, .allocations = nullptr, .sigaction = ::sigaction};
+    .read_unit_counts = read_unit_counts, .allocations = nullptr, .sigaction = ::sigaction, .create_thread = nullptr};
 
 /// Where this library was loaded from. The directory of the file itself only if there is no core beside the link to it:
 /// a filter may kill for readlink(2).
@@ -94,6 +99,11 @@ void open_once() {
         return complain("libflameprobe-core.so ", "is not of the same version as libflameprobe.so");
     if (table->refusal != nullptr) return complain("", table->refusal);
     services.allocations = alloc_table();
+    // ThreadSanitizer alone replaces this function of libc's.
+    threads_are_known = ::dlsym(RTLD_DEFAULT, "pthread_once") != in_libc("pthread_once");
+    // By its name, and with RTLD_DEFAULT, it would be ours (threads.cpp).
+    if (void* const program = threads_are_known ? ::dlopen(nullptr, RTLD_LAZY) : nullptr)
+        services.create_thread = reinterpret_cast<decltype(services.create_thread)>(::dlsym(program, "pthread_create"));
     table->use_services(&services);
     __atomic_store_n(&loaded, table, __ATOMIC_RELEASE);
 }
@@ -105,6 +115,8 @@ void open_alone() {
 }
 
 }  // namespace
+
+bool knows_threads() { return threads_are_known; }
 
 const flameprobe_core* core() {
     ::pthread_once(&once, open_alone);

@@ -9,6 +9,8 @@ namespace flameprobe {
 /// The core, opened the first time; null if it cannot be (then a line on stderr has said why, once). Thread-safe, but
 /// not async-signal-safe the first time.
 const flameprobe_core* core();
+/// Whether ThreadSanitizer is in the host, whose malloc has to know the threads that call it. False without a core.
+bool knows_threads();
 /// Held while the core, or a library of it, is opened, and by threads in fork: a child made meanwhile would find the
 /// dynamic linker's tables half written, and could not use it.
 void lock_core_opening();

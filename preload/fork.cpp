@@ -1,5 +1,6 @@
 // A forked child is sampled into results of its own. fork is wrapped rather than hooked with pthread_atfork: in a child
 // handler other libraries' locks (an allocator's, for one) may still be held; after fork has returned none is.
+#include <errno.h>
 #include <pty.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -20,18 +21,26 @@ void begin_child() {
     forget_ending_in_child();
     forget_entering_in_child();
     forget_other_threads();
-    if (const flameprobe_core* core = core_if_loaded()) core->after_fork();
+    const flameprobe_core* const core = core_if_loaded();
+    if (core != nullptr && !knows_threads()) core->after_fork();
 }
 
-/// `real` gives 0 in the child, as fork and its relatives do.
+/// `real` gives 0 in the child, as fork and its relatives do. ThreadSanitizer ends a child that makes a thread if its
+/// parent had several: beside it the collector ends before, and the child is sampled from exec on.
 template <class Fork>
 int fork_by(Fork real) {
     const bool locked = lock_core_opening_for_fork();
+    const flameprobe_core* const core = locked && knows_threads() ? core_if_loaded() : nullptr;
+    const bool away = core != nullptr && core->step_aside(aside_among_threads) != 0;
     const int result = real();
-    if (result == 0)
+    if (result == 0) {
         begin_child();
-    else if (locked)
-        unlock_core_opening();
+        return 0;
+    }
+    const int saved = errno;
+    if (away) core->come_back();
+    if (locked) unlock_core_opening();
+    errno = saved;
     return result;
 }
 

@@ -17,7 +17,7 @@ constexpr int for_single_threads = CLONE_NEWUSER | CLONE_THREAD | CLONE_SIGHAND 
 class WithoutCollector {
 public:
     explicit WithoutCollector(bool wanted) : core_(wanted ? core_if_loaded() : nullptr) {
-        if (core_ != nullptr && core_->step_aside(0) == 0) core_ = nullptr;
+        if (core_ != nullptr && core_->step_aside(aside_if_alone) == 0) core_ = nullptr;
     }
     ~WithoutCollector() {
         const int saved = errno;

@@ -24,7 +24,7 @@ public:
     explicit Change(uid_t user = not_known) noexcept : core_(core_if_loaded()) {
         if (core_ == nullptr) return;
         core_->becomes_user(user);
-        away_ = core_->step_aside(1) != 0;
+        away_ = core_->step_aside(aside_if_unequal) != 0;
     }
     ~Change() {
         const int saved = errno;

@@ -31,8 +31,10 @@ private:
 /// (pthread_setattr_default_np(3)) says.
 class OwnThreadAttributes {
 public:
-    OwnThreadAttributes() {
+    /// `detached`: where pthread_detach would not be what the host has in its place either.
+    explicit OwnThreadAttributes(bool detached = false) {
         ::pthread_attr_init(&attributes_);
+        if (detached) ::pthread_attr_setdetachstate(&attributes_, PTHREAD_CREATE_DETACHED);
         ::pthread_attr_setstacksize(&attributes_, 1 << 20);
     }
     ~OwnThreadAttributes() { ::pthread_attr_destroy(&attributes_); }
@@ -44,6 +46,10 @@ public:
 private:
     pthread_attr_t attributes_;
 };
+
+/// What makes such a thread: libc's pthread_create, or what the host has in its place.
+using CreateThread = int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+inline constinit CreateThread* create_thread = ::pthread_create;
 
 /// Gives the calling thread its storage of this library. False if there is no memory for it: the thread must end
 /// without an exception, which would need that storage. Not for signal handlers; allocates.

@@ -44,9 +44,9 @@ Collector::Collector(const Options& options, PathFacts paths, OlderResults older
 
 bool Collector::launch() {
     const AllSignalsBlocked blocked;
-    const OwnThreadAttributes attributes;
+    const OwnThreadAttributes attributes(create_thread != ::pthread_create);
     pthread_t thread;
-    if (pthread_create(&thread, attributes.get(), &Collector::thread_main, this) == 0) return true;
+    if (create_thread(&thread, attributes.get(), &Collector::thread_main, this) == 0) return true;
     if (!life_.step<State::newborn, State::none>()) life_.step<State::begun, State::none>();
     return false;
 }

@@ -9,6 +9,7 @@
 
 #include "base/clock.hpp"
 #include "base/host_signals.hpp"
+#include "base/own_threads.hpp"
 #include "base/system_call_names.hpp"
 #include "capture/alloc/host_allocations.hpp"
 #include "capture/handler/handler.hpp"
@@ -149,6 +150,7 @@ constinit const flameprobe_services* of_library = nullptr;
 void use_services(const flameprobe_services* services) {
     of_library = services;
     host_sigaction = services->sigaction;
+    if (services->create_thread != nullptr) create_thread = services->create_thread;
     alloc::use_table(static_cast<const alloc::Table*>(services->allocations));
     if (alloc::table() != nullptr) {
         alloc::table()->wake_by([] {
@@ -237,8 +239,8 @@ constexpr flameprobe_core table = {
         [](unsigned user) {
             if (Session* session = current_session()) session->becomes_user(user);
         },
-    .step_aside = [](int only_if_unequal) -> int {
-        return with_session([&](Session& session) { return session.step_aside(only_if_unequal != 0); });
+    .step_aside = [](flameprobe_aside when) -> int {
+        return with_session([&](Session& session) { return session.step_aside(when); });
     },
     .come_back = [] { with_session([](Session& session) { return session.come_back().ok(); }); },
     .lock_host_memory = [](int flags) -> int {

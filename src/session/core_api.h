@@ -2,6 +2,7 @@
  * libflameprobe-core.so, which it opens with RTLD_LOCAL so that none of its libraries can meet a symbol of the host. */
 #pragma once
 
+#include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,7 +13,11 @@
 extern "C" {
 #endif
 
-#define FLAMEPROBE_CORE_VERSION 19
+#define FLAMEPROBE_CORE_VERSION 20
+
+/* When the collector's thread ends for a while: if the host has one thread; if besides it has other capabilities than
+ * the caller; among any threads, of which one at a time may ask for it. */
+enum flameprobe_aside { aside_if_alone, aside_if_unequal, aside_among_threads };
 
 /* What the host has counted under one name; the text stays where it is. */
 struct flameprobe_unit_count {
@@ -28,6 +33,8 @@ struct flameprobe_services {
     const void* allocations;
     /* sigaction(2) as the host sees it. */
     int (*sigaction)(int number, const struct sigaction* action, struct sigaction* old);
+    /* pthread_create(3) as the host sees it, where the collector's thread has to be made by that; else null. */
+    int (*create_thread)(pthread_t* thread, const pthread_attr_t* attributes, void* (*routine)(void*), void* argument);
 };
 
 struct flameprobe_core {
@@ -103,8 +110,8 @@ struct flameprobe_core {
     /* Before a change of the user or group. `user`: who the process will be for good; (uid_t)-1: that is not known. */
     void (*becomes_user)(unsigned user);
     /* Ends the collector's thread until come_back(); it is gone when this returns. 0: there is none, or it does not
-     * answer. `only_if_unequal`: only if it has other capabilities than the caller. */
-    int (*step_aside)(int only_if_unequal);
+     * answer. */
+    int (*step_aside)(enum flameprobe_aside when);
     void (*come_back)(void);
     /* mlockall(flags) has failed for the size of the address space: does it without what is ours. 0: it cannot. */
     int (*lock_host_memory)(int flags);

@@ -152,12 +152,11 @@ Outcome Session::dump(const std::string& path) {
     return {};
 }
 
-// Only if the host has no other thread: with others the kernel refuses the host's call anyway, and they might call this
-// at the same time.
-bool Session::step_aside(bool only_if_unequal) {
+// With other threads the kernel refuses the calls that this is for but fork, and they might call this at the same time.
+bool Session::step_aside(flameprobe_aside when) {
     if (!is_thread_of_host()) return false;
-    if (only_if_unequal && capabilities_of(0) == capabilities_of(collector_.commands().tid())) return false;
-    return only_caller_lives() && send_away(request_leave);
+    if (when == aside_if_unequal && capabilities_of(0) == capabilities_of(collector_.commands().tid())) return false;
+    return (when == aside_among_threads || only_caller_lives()) && send_away(request_leave);
 }
 
 // A collector that was just launched may be about to become a task: its answer shows that this is decided.

@@ -10,6 +10,7 @@
 
 #include "flameprobe/flameprobe.h"
 #include "session/collector.hpp"
+#include "session/core_api.h"
 #include "session/own_process.hpp"
 
 namespace flameprobe {
@@ -50,11 +51,10 @@ public:
     bool children_wanted() const {
         return options_.children && !collector_.sampling().broken() && (wanted_ || sampling());
     }
-    /// Ends the collector's thread, with everything kept for come_back(). False if there is none, or no answer, or if
-    /// the host has other threads than the caller. `only_if_unequal`: only where it has other capabilities than the
-    /// caller: libc changes the user of all threads, and ends the process where one may not do what another may
+    /// Ends the collector's thread, with everything kept for come_back(). False if there is none, or no answer, or
+    /// `when` is not. libc changes the user of all threads, and ends the process where one may not do what another may
     /// (glibc's setxid).
-    bool step_aside(bool only_if_unequal);
+    bool step_aside(flameprobe_aside when);
     /// Launches the collector again after step_aside().
     Outcome come_back();
     /// Whether no thread of the host is left but the caller, while the collector goes on. Waits 10 ms at most for those

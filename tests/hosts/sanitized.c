@@ -1,7 +1,8 @@
 /* A host built with a sanitizer (meson.build). AddressSanitizer's LeakSanitizer stops all threads at the end and reads
- * their stacks and storage, the collector's too: `none` ends with 0, `leak` leaves a block and ends with 1.
- * ThreadSanitizer ends a program in which something runs that it does not know as a thread. */
+ * their stacks and storage, the collector's too: `none` ends with 0, `leak` leaves a block and ends with 1. `fork` has
+ * children that make threads, for which ThreadSanitizer ends a child of a process with several threads. */
 #include <pthread.h>
+#include <sys/wait.h>
 
 #include "host.h"
 
@@ -22,6 +23,25 @@ static void* leak(void* size) {
     return block;
 }
 
+static void* childs_work(void* unused) {
+    work_ms(150);
+    return unused;
+}
+
+static void forks(void) {
+    for (int i = 0; i < 3; ++i) {
+        int status = 0;
+        const pid_t child = fork();
+        if (child == 0) {
+            pthread_t thread;
+            CHECK(pthread_create(&thread, NULL, childs_work, NULL) == 0 && pthread_join(thread, NULL) == 0);
+            exit(3);
+        }
+        CHECK(child > 0 && waitpid(child, &status, 0) == child);
+        CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 3);
+    }
+}
+
 int main(int argc, char** argv) {
 #ifndef SANITIZED
     return 77;
@@ -33,6 +53,7 @@ int main(int argc, char** argv) {
         CHECK(pthread_create(&thread, NULL, leak, &size) == 0);
         CHECK(pthread_join(thread, NULL) == 0);
     }
+    if (argc > 1 && strcmp(argv[1], "fork") == 0) forks();
     printf("sanitized\n");
     return 0;
 }

@@ -10,7 +10,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from harness import (EMULATED, ENGINES, LIBRARY, MAIN_ENGINES, MISSES_TICKS, SIZE, Case, clean_environment, host, ordinary_user, profiled,
+from harness import (EMULATED, ENGINES, LIBRARY, MAIN_ENGINES, MISSES_TICKS, ROOT, SIZE, Case, clean_environment, host, ordinary_user, profiled,
                      read_folded, render, run, sized, started, target, wait_until)
 
 # (program and arguments, functions that must be in some result). {dir} is the test's directory.
@@ -219,14 +219,32 @@ class Lives(HostCase):
             with self.subTest(engine=engine):
                 self.beside([host("sigprof").as_posix()], f"sigprof-{engine}", {"ENGINE": engine, "FREQ": 997})
 
-    def test_thread_sanitizer(self):
-        argv = [str(host("sanitized_threads")), "none"]
-        if self.run_alone(argv, "sanitized_threads", 60)[0] != 0:
-            self.skipTest("ThreadSanitizer does not work here, or was not linked in")
-        for engine in ENGINES:
-            with self.subTest(engine=engine):
-                ran = self.beside(argv, f"sanitized_threads-{engine}", {"ENGINE": engine, "FREQ": 997})
-                self.assert_function(ran.result().stacks(), "sanitized_work")
+    def check_sanitized(self, program, functions):
+        """Alone it says nothing on stderr; so whatever is there is FlameProbe's, or of the sanitizer about FlameProbe."""
+        for mode in ("none", "fork"):
+            if self.run_alone([program, mode], f"{program.name}-{mode}", 60)[0] != 0:
+                self.skipTest(f"the sanitizer of {program.name} does not work here, or was not linked in")
+            for engine in ENGINES:
+                with self.subTest(mode=mode, engine=engine):
+                    ran = self.beside([program, mode], f"{program.name}-{mode}-{engine}", {"ENGINE": engine, "FREQ": 997})
+                    self.assertEqual([line for line in ran.stderr.splitlines() if not line.startswith("flameprobe: ")], [])
+                    for function in functions if mode == "fork" and "thread" not in program.name else functions[:1]:
+                        self.assert_function(ran.result().stacks(), function)
+
+    def test_sanitizers(self):
+        for name in ("sanitized", "sanitized_threads"):
+            with self.subTest(host=name):
+                self.check_sanitized(host(name), ("sanitized_work", "childs_work"))
+
+    def test_sanitizers_of_clang(self):
+        self.need("clang-14")
+        for kind in sized(("memory", "thread"), ("memory", "thread", "address", "undefined")):
+            with self.subTest(kind=kind):
+                program = self.directory / kind
+                built = run(["clang-14", "-O1", "-g", f"-fsanitize={kind}", "-DSANITIZED", ROOT / "tests" / "hosts" / "sanitized.c", "-o", program, "-lpthread"],
+                            self.directory)
+                self.assertEqual(built.returncode, 0, built.stderr)
+                self.check_sanitized(program, ("sanitized_work", "childs_work"))
 
 
 class OrdinaryUser(HostCase):
