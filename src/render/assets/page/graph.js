@@ -60,9 +60,12 @@ export class Graph {
     this.measure();
     this.focus(first);
   }
-  // Pixels scrolled from the root's end.
+  // Pixels scrolled from the root's end; set by whole rows, since the root's row would cut a part of one.
   get scrolled() { return this.rootBelow ? this.holder.scrollHeight - this.holder.scrollTop - this.holder.clientHeight : this.holder.scrollTop; }
-  set scrolled(far) { this.holder.scrollTop = this.rootBelow ? this.holder.scrollHeight - this.holder.clientHeight - far : far; }
+  set scrolled(far) {
+    const all = this.holder.scrollHeight - this.holder.clientHeight, most = all - all % ROW;
+    this.holder.scrollTop = this.rootBelow ? all - Math.min(far, most) : Math.min(far, most);
+  }
   get whole() { return this.goal[0] <= 0 && this.goal[1] >= this.tree.root.total; }
   zoom(node) {
     this.zoomed = this.focused = node;
