@@ -163,7 +163,7 @@ std::vector<Fact> run_facts(const NamedProfile& profile) {
     if (profile.has_run) {
         const RunInfo& run = profile.run;
         const Summary& summary = profile.summary;
-        facts.push_back({"Command", run.command.empty() ? run.executable : run.command});
+        if (run.command != various) facts.push_back({"Command", run.command.empty() ? run.executable : run.command});
         facts.push_back(
             {"Run", "started " + utc_text(run.start_unix_ns) + " on " + run.host + ", " +
                         duration_text(summary.duration_ns) +

@@ -114,6 +114,13 @@ TEST_CASE("a function whose cost grows with the variable is found, and Amdahl's 
     for (const Growth& growth : scaling.growth) CHECK((growth.name == "lock" || !growth.found));
 }
 
+TEST_CASE("a parameter has as many digits as its interval tells") {
+    CHECK(parameter_text({26664.5, 16738.6, 36590.1}) == "26,700 (16,700 to 36,600)");
+    CHECK(parameter_text({1.0253, 0.3098, 1.7411}) == "1.03 (0.31 to 1.74)");
+    CHECK(parameter_text({-0.0853, -0.6574, 0.4868}) == "-0.09 (-0.66 to 0.49)");
+    CHECK(parameter_text({0.1, {}, {}}) == "0.100");
+}
+
 TEST_CASE("a report begins with the answer and its plot, then come pictures, then tables") {
     const BenchFile file = bench_file();
     Report report = report_of(file);
@@ -142,7 +149,11 @@ TEST_CASE("a report begins with the answer and its plot, then come pictures, the
     ScalingRow& last = report.scalings[0].rows.back();
     last.efficiency = 0.5, last.error = 0.1;
     CHECK(report_html(report).find(", so 50 % (± 10) of it is lost.") != std::string::npos);
+    CHECK(report_html(report).find(" throughput grows to 2.00 times (± 0.40)") != std::string::npos);
+    CHECK(report_html(report).find("<td>50 ± 10 %</td>") != std::string::npos);
     last.error = 0.45;
+    CHECK(report_html(report).find(" throughput does not change beyond the error: 2.0 times (± 1.8)") !=
+          std::string::npos);
     CHECK(report_html(report).find(", so between 5 and 95 % of it is lost; more repeats narrow that.") !=
           std::string::npos);
     last.error = 0.55;
@@ -301,7 +312,7 @@ TEST_CASE("Markdown and HTML show the same, and names are escaped") {
     const std::string markdown = report_markdown(report), html = report_html(report);
     CHECK(markdown.starts_with("# t \\<&> \\| \\*\n"));
     CHECK(html.find("<h1>t &lt;&amp;&gt; | *</h1>") != std::string::npos);
-    for (const char* told : {"it fell over", "Amdahl", "Universal Scalability Law", "lock", "1002"}) {
+    for (const char* told : {"it fell over", "Amdahl", "Universal Scalability Law", "lock", "λ = 1,0"}) {
         CHECK(markdown.find(told) != std::string::npos);
         CHECK(html.find(told) != std::string::npos);
     }

@@ -92,9 +92,10 @@ std::string change_text(double share) {
 }
 
 std::string parameter_text(const Parameter& parameter) {
-    std::string text = digits_text(parameter.value, 4);
-    if (parameter.low) text += " (" + digits_text(*parameter.low, 4) + " to " + digits_text(*parameter.high, 4) + ")";
-    return text;
+    if (!parameter.low) return digits_text(parameter.value, 4);
+    const double error = (*parameter.high - *parameter.low) / 2;
+    return sized_text(parameter.value, error) + " (" + sized_text(*parameter.low, error) + " to " +
+           sized_text(*parameter.high, error) + ")";
 }
 
 std::string shown_name(const std::string& name) {
@@ -153,10 +154,13 @@ std::string answer_of(const ScalingReport& scaling, const std::string& unit) {
     const double ideal = last.n / first.n, times = last.efficiency * ideal;
     std::optional<double> error;
     if (last.error) error = *last.error * ideal;
+    const bool changes = !error || std::abs(times - 1) > *error;
     std::string text = title_of(scaling.scenario, scaling.others) + ": from " + scaling.variable + " " +
                        short_decimal(first.n, 3) + " to " + short_decimal(last.n, 3) + " throughput " +
-                       (times < 1 ? "falls" : "grows") + " to " + times_text(times, error) +
-                       "; in proportion it would be " + short_decimal(ideal, 2) + " times";
+                       (!changes    ? "does not change beyond the error: "
+                        : times < 1 ? "falls to "
+                                    : "grows to ") +
+                       times_text(times, error) + "; in proportion it would be " + short_decimal(ideal, 2) + " times";
     const double lost = 1 - last.efficiency;
     const bool seen = lost > std::max(little, last.error.value_or(0));
     text += seen ? ", so " + lost_text(lost, last.error) + "." : ", so nothing is lost beyond the error.";

@@ -105,9 +105,10 @@ void add_scaling(Document& document, const ScalingReport& scaling, const std::st
     }
     Table table{{scaling.variable, unit + "/s", "efficiency"}, {}, {}};
     for (const ScalingRow& row : scaling.rows) {
-        const std::string error = row.error ? " ± " + percent_text(*row.error, 1) : "";
-        table.rows.push_back(
-            {short_decimal(row.n, 3), rate_text(row.throughput), percent_text(row.efficiency, 1) + error});
+        const double percent = 100 * row.efficiency, error = 100 * row.error.value_or(0);
+        table.rows.push_back({short_decimal(row.n, 3), rate_text(row.throughput),
+                              row.error ? sized_text(percent, error) + " ± " + sized_text(error, error) + " %"
+                                        : percent_text(row.efficiency, 1)});
     }
     document.push_back(table);
     document.push_back(Paragraph{fit_text("Amdahl's law", scaling.amdahl, false)});
