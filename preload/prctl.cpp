@@ -1,0 +1,54 @@
+// The options of prctl(2) after which something of ours would be wrong.
+#include <errno.h>
+#include <linux/seccomp.h>
+#include <stdarg.h>
+#include <sys/prctl.h>
+
+#include "base/clock.hpp"
+#include "core.hpp"
+#include "dispositions.hpp"
+#include "filters.hpp"
+#include "interpose.hpp"
+#include "own_allocations.hpp"
+
+namespace flameprobe {
+namespace {
+
+int (*next_prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long) = nullptr;
+
+void give_up_signals() noexcept {
+    const int saved = errno;
+    if (const flameprobe_core* core = core_if_loaded()) core->yield_signal(0);
+    errno = saved;
+}
+
+void read_no_counter() noexcept {
+    keep_off_counter();
+    if (const flameprobe_core* core = core_if_loaded()) core->keep_off_counter();
+    if (alloc_table() != nullptr) alloc_table()->go_silent();
+}
+
+}  // namespace
+}  // namespace flameprobe
+
+using namespace flameprobe;
+
+// prctl(2) is variadic in C and takes four words at most.
+FLAMEPROBE_INTERPOSED int prctl(int option, ...) noexcept {
+    va_list list;
+    va_start(list, option);
+    unsigned long words[4];
+    for (unsigned long& word : words) word = va_arg(list, unsigned long);
+    va_end(list);
+    if (option == PR_SET_SECCOMP) {
+        const bool filter = words[0] == SECCOMP_MODE_FILTER;
+        before_filter(filter ? SECCOMP_SET_MODE_FILTER : SECCOMP_SET_MODE_STRICT, 0,
+                      reinterpret_cast<const void*>(words[1]));
+    }
+    // Of a child of vfork its own: what is written here is its parent's. Its filter is met when it comes.
+    if (option == PR_SET_NO_NEW_PRIVS && is_of_this_process()) expect_filter();
+    if (option == PR_SET_TSC && words[0] == PR_TSC_SIGSEGV) read_no_counter();
+    // From then on a handler of ours could not even return: rt_sigreturn is a system call (Linux 5.11).
+    if (option == PR_SET_SYSCALL_USER_DISPATCH && words[0] == PR_SYS_DISPATCH_ON) give_up_signals();
+    return next(next_prctl, "prctl")(option, words[0], words[1], words[2], words[3]);
+}
