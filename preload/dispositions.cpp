@@ -15,7 +15,7 @@
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "alternate_stack.hpp"
 #include "core.hpp"
@@ -191,11 +191,9 @@ int real_sigaction(int number, const struct sigaction* action, struct sigaction*
     return next(next_sigaction, "sigaction")(number, action, old);
 }
 
-bool is_of_this_process() noexcept {
-    return given_up || process == 0 || cpu::system_call(SYS_getpid, 0, 0, 0, 0, 0, 0) == process;
-}
+bool is_of_this_process() noexcept { return given_up || process == 0 || ::getpid() == process; }
 
-void keep_dispositions_of_this_process() noexcept { process = cpu::system_call(SYS_getpid, 0, 0, 0, 0, 0, 0); }
+void keep_dispositions_of_this_process() noexcept { process = ::getpid(); }
 
 void stand_in_for_default(int number, FatalHandler handler) {
     if (given_up) return;

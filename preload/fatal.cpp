@@ -38,19 +38,17 @@ void die_by(int number, siginfo_t* info) {
     standard.sa_handler = SIG_DFL;
     real_sigaction(number, &standard, nullptr);
     if (happens_again(number, info)) return;
-    const auto pid = ::syscall(SYS_getpid);
-    if (::syscall(SYS_rt_tgsigqueueinfo, pid, ::syscall(SYS_gettid), number, info) != 0) {
-        ::syscall(SYS_tgkill, pid, ::syscall(SYS_gettid), number);
-    }
+    if (::syscall(SYS_rt_tgsigqueueinfo, ::getpid(), ::gettid(), number, info) != 0)
+        ::syscall(SYS_tgkill, ::getpid(), ::gettid(), number);
 }
 
 /// The first process of a pid namespace: the kernel ignores what would end it by default, unless it is its own fault.
-bool is_init() { return ::syscall(SYS_getpid) == 1; }
+bool is_init() { return ::getpid() == 1; }
 
 void on_fatal_signal(int number, siginfo_t* info, void* context) {
     if (!is_fault(number, info) && is_init()) return;
     const int saved = errno;
-    const int tid = static_cast<int>(::syscall(SYS_gettid));
+    const int tid = ::gettid();
     int none = 0;
     // A second signal while the results are being written (an impatient Ctrl-C, or the writer's own crash) ends it at
     // once.

@@ -121,7 +121,7 @@ bool drop_engines_signals(int number) noexcept {
     sigaddset(&one, number);
     while (by_kernel(&one, &info, &at_once) == number) {
         if (is_engines(info)) continue;
-        ::syscall(SYS_rt_tgsigqueueinfo, ::syscall(SYS_getpid), ::syscall(SYS_gettid), number, &info);
+        ::syscall(SYS_rt_tgsigqueueinfo, ::getpid(), ::gettid(), number, &info);
         return true;
     }
     return false;

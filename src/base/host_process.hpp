@@ -4,6 +4,7 @@
 #pragma once
 
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <string>
@@ -16,6 +17,8 @@ void set_host_process(pid_t pid) noexcept;
 pid_t host_process() noexcept;
 /// Whether the calling thread belongs to the host. A system call; async-signal-safe.
 bool is_in_host_process() noexcept;
+/// The calling thread, as the kernel answers (kernel_answers.cpp), as getpid() does. Async-signal-safe.
+inline std::uint32_t own_tid() noexcept { return static_cast<std::uint32_t>(::gettid()); }
 
 /// The host is another process, in whose memory there is no code of ours: from now on memory, maps and files are read
 /// of that one. Not to be undone; to be called again when exec has replaced its program.

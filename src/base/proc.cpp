@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -38,8 +37,7 @@ std::string device_and_inode(const std::string& path) {
 bool proc_is_of_this_namespace() {
     char text[16];
     const ssize_t length = ::readlink("/proc/self", text, sizeof text);
-    return length > 0 &&
-           std::string_view(text, static_cast<std::size_t>(length)) == std::to_string(::syscall(SYS_getpid));
+    return length > 0 && std::string_view(text, static_cast<std::size_t>(length)) == std::to_string(::getpid());
 }
 
 std::optional<std::string> read_small_file(const char* path) {
@@ -69,7 +67,7 @@ std::vector<std::uint32_t> list_threads() {
 
 std::vector<std::uint32_t> list_other_threads() {
     auto tids = list_threads();
-    std::erase(tids, static_cast<std::uint32_t>(::syscall(SYS_gettid)));
+    std::erase(tids, own_tid());
     return tids;
 }
 

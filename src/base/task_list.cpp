@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/host_process.hpp"
 #include "base/proc.hpp"
 
 namespace flameprobe {
@@ -40,7 +41,7 @@ bool TaskList::read(std::vector<std::uint32_t>& tids) const {
     }
     std::sort(tids.begin(), tids.end());
     // The numbers of another pid namespace's /proc mean other threads.
-    return std::binary_search(tids.begin(), tids.end(), static_cast<std::uint32_t>(::syscall(SYS_gettid)));
+    return std::binary_search(tids.begin(), tids.end(), own_tid());
 }
 
 std::optional<std::string> TaskList::file(std::uint32_t tid, const char* name) const {

@@ -1,11 +1,10 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <cstdint>
 #include <string>
 
+#include "base/host_process.hpp"
 #include "base/proc.hpp"
 #include "capture/perf_event.hpp"
 
@@ -51,7 +50,7 @@ Result<void> try_event(const CaptureOptions& options) {
     attributes.sample_regs_user = 0;
     attributes.inherit = attributes.inherit_thread = 0;
     attributes.mmap = attributes.mmap2 = attributes.build_id = attributes.comm = attributes.task = 0;
-    const auto self = static_cast<std::uint32_t>(::syscall(SYS_gettid));
+    const auto self = own_tid();
     const auto event = open_event(attributes, self, -1);
     if (!event) return event.error();
     if (is_left_out(attributes)) return Error{why_left_out(options)};

@@ -1,13 +1,12 @@
 #include "capture/timer_slots.hpp"
 
-#include <sys/syscall.h>
 #include <time.h>
 
 #include <algorithm>
 
+#include "base/host_process.hpp"
 #include "base/proc.hpp"
 #include "capture/handler/attach.hpp"
-#include "capture/handler/raw_system_call.hpp"
 #include "capture/signal_choice.hpp"
 
 namespace flameprobe {
@@ -19,8 +18,7 @@ std::uint64_t tick_ns() {
     return static_cast<std::uint64_t>(resolution.tv_nsec);
 }
 
-TimerSlots::TimerSlots(handler::State& state)
-    : state_(state), self_(static_cast<std::uint32_t>(handler::system_call(SYS_gettid))) {}
+TimerSlots::TimerSlots(handler::State& state) : state_(state), self_(own_tid()) {}
 
 // In a forked child the state reads as zeros, so no slot is owned and no timer is deleted: the same ids may be those of
 // the child's own timers.

@@ -1,13 +1,12 @@
 #include "collect/crash_record.hpp"
 
-#include <sys/syscall.h>
 #include <ucontext.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <boost/stacktrace/safe_dump_to.hpp>
 
 #include "base/clock.hpp"
+#include "base/host_process.hpp"
 #include "cpu/interrupted.hpp"
 
 namespace flameprobe {
@@ -15,7 +14,7 @@ void CrashRecord::write(int signal, const siginfo_t& info, const void* context) 
     if (written()) return;
     signal_ = static_cast<std::uint32_t>(signal);
     code_ = static_cast<std::uint32_t>(info.si_code);
-    tid_ = static_cast<std::uint32_t>(::syscall(SYS_gettid));
+    tid_ = own_tid();
     time_ns_ = monotonic_ns();
     const bool fault = signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL;
     if (fault && info.si_code > 0) fault_address_ = reinterpret_cast<std::uint64_t>(info.si_addr);

@@ -59,7 +59,7 @@ void* Collector::thread_main(void* self) {
     if (!collector->life_.ends() && !allocate_thread_storage()) {
         collector->without_memory_ = true;
         collector->life_.step<State::begun, State::gone>();
-        collector->commands_.set_tid(static_cast<std::uint32_t>(::syscall(SYS_gettid)));
+        collector->commands_.set_tid(own_tid());
     }
     const bool ends = collector->life_.ends();
     if (outlives && !ends) collector->prepare();
@@ -72,7 +72,7 @@ void* Collector::thread_main(void* self) {
 // parent's, for which that need not be done again.
 void Collector::prepare() {
     static constinit std::atomic<bool> isolated_before{false};
-    commands_.set_tid(static_cast<std::uint32_t>(::syscall(SYS_gettid)));
+    commands_.set_tid(own_tid());
     ::prctl(PR_SET_NAME, "flameprobe");
     // Without this its pauses would end together with the program's own timers, and looks come just after waits.
     ::prctl(PR_SET_TIMERSLACK, 1);
@@ -105,7 +105,7 @@ bool Collector::serve() {
                 thread_used_ns_ = read_clock(CLOCK_THREAD_CPUTIME_ID);
                 commands_.set_tid(0);  // the end of this thread is not the end of the collector
                 if (task_.take_over([this] { continue_as_task(); })) return false;
-                commands_.set_tid(static_cast<std::uint32_t>(::syscall(SYS_gettid)));
+                commands_.set_tid(own_tid());
                 life_.step<State::begun, State::thread>();
                 continue;
             }
@@ -145,7 +145,7 @@ bool Collector::becomes_task(std::uint32_t requests) {
 void Collector::continue_as_task() {
     life_.step<State::begun, State::task>();
     commands_.set_task(&task_);
-    commands_.set_tid(static_cast<std::uint32_t>(::syscall(SYS_gettid)));
+    commands_.set_tid(own_tid());
     serve();
 }
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstddef>
@@ -15,19 +14,17 @@ namespace flameprobe {
 class OwnProcess {
 public:
     /// This process.
-    OwnProcess() noexcept : pid_(real_pid()), mark_(make_mark()) {}
+    OwnProcess() noexcept : pid_(::getpid()), mark_(make_mark()) {}
 
     int pid() const noexcept { return pid_; }
     /// Async-signal-safe. A forked child is told apart without a system call: in a pid namespace of its own it may have
     /// its parent's number. Makes none in a host that is in a filter either: a child of vfork cannot be told apart
     /// there, and would only end its parent's profile too early.
-    bool is_here() const noexcept { return marked() && (host_is_filtered || real_pid() == pid_); }
+    bool is_here() const noexcept { return marked() && (host_is_filtered || ::getpid() == pid_); }
     /// The same, asking the kernel where a filter may be in force too.
-    bool is_surely_here() const noexcept { return marked() && real_pid() == pid_; }
+    bool is_surely_here() const noexcept { return marked() && ::getpid() == pid_; }
 
 private:
-    /// The kernel's answer: getpid may be interposed, and glibc's of long ago was cached over vfork.
-    static int real_pid() noexcept { return static_cast<int>(::syscall(SYS_getpid)); }
     /// Tells a forked child apart without a system call: it finds the page empty.
     static const volatile char* make_mark() noexcept {
         constexpr std::size_t size = 4096;

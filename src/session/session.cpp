@@ -13,7 +13,6 @@
 #include "base/clock.hpp"
 #include "base/host_process.hpp"
 #include "base/proc.hpp"
-#include "capture/handler/raw_system_call.hpp"
 #include "sandbox/host_restrictions.hpp"
 #include "sandbox/own_calls.hpp"
 #include "session/connections.hpp"
@@ -184,7 +183,7 @@ Outcome Session::come_back() {
 }
 
 bool Session::only_caller_lives() const {
-    const auto self = static_cast<std::uint32_t>(::syscall(SYS_gettid)), collector = collector_.commands().tid();
+    const auto self = own_tid(), collector = collector_.commands().tid();
     const auto threads = list_threads();
     return !threads.empty() && std::none_of(threads.begin(), threads.end(), [&](std::uint32_t tid) {
         return tid != self && tid != collector && !has_ended(tid) && !runs_in_kernel(tid);
@@ -259,15 +258,12 @@ void Session::before_filter(const void* program, unsigned long flags) noexcept {
 }
 void Session::thread_begins() noexcept {
     NewThreads& threads = collector_.sampling().new_threads();
-    if (threads.wanted() && of_this_process())
-        threads.announce(static_cast<std::uint32_t>(handler::system_call(SYS_gettid)), collector_.commands());
+    if (threads.wanted() && of_this_process()) threads.announce(own_tid(), collector_.commands());
 }
 void Session::thread_ended(std::uint64_t routine, std::uint64_t caller) noexcept {
     if (!sampling()) return;
-    EndedThread thread{.tid = static_cast<std::uint32_t>(::syscall(SYS_gettid)),
-                       .cpu_ns = read_clock(CLOCK_THREAD_CPUTIME_ID),
-                       .routine = routine,
-                       .caller = caller};
+    EndedThread thread{
+        .tid = own_tid(), .cpu_ns = read_clock(CLOCK_THREAD_CPUTIME_ID), .routine = routine, .caller = caller};
     ::prctl(PR_GET_NAME, thread.name);
     collector_.sampling().new_threads().lived(thread.cpu_ns);
     collector_.sampling().ended_threads().report(thread);

@@ -156,7 +156,7 @@ bool Task::take_over(std::function<void()> body) {
     stack_ = MemoryMap::reserve(stack_bytes);
     if (!stack_) return false;
     ::madvise(stack_.data(), stack_bytes, MADV_DONTFORK);
-    thread_ = static_cast<int>(::syscall(SYS_gettid));
+    thread_ = ::gettid();
     sequences_ = restartable_sequences();
     page_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     if (::prctl(PR_GET_TID_ADDRESS, &thread_id_) != 0 || thread_id_ == nullptr || *thread_id_ != thread_)
@@ -190,7 +190,7 @@ void Task::run() {
     }
     watched_host = host_.get();
     block_all_signals_but_own();
-    if (thread_id_ != nullptr) *thread_id_ = static_cast<int>(::syscall(SYS_gettid));  // owns libc's recursive mutexes
+    if (thread_id_ != nullptr) *thread_id_ = ::gettid();  // owns libc's recursive mutexes
     register_restartable_sequences(sequences_);
     ::prctl(PR_SET_NAME, "flameprobe");
     // Signals to the host's process group are not meant for the task. It stays in the host's session, which is what the

@@ -28,8 +28,6 @@ using namespace flameprobe;
 
 namespace {
 
-std::uint32_t own_tid() { return static_cast<std::uint32_t>(::syscall(SYS_gettid)); }
-
 void rest(long ns) {
     const timespec span{0, ns};
     ::nanosleep(&span, nullptr);
