@@ -127,7 +127,8 @@ struct NamedProfile {
     std::vector<std::uint64_t> alive;
     std::uint64_t alive_stretch_ns = 0;
 
-    // What follows is empty when the input was a folded file.
+    // What follows is empty when the input was a folded file. A merged profile has what tools/render/merge_facts.cpp
+    // adds up: a fact that is new here belongs there too.
     bool has_run = false;
     RunInfo run;                            // `run.event` is the event of `counts`
     std::vector<std::string> events;        // all that the file has: cpu, offcpu, wall, ...
