@@ -43,6 +43,9 @@ bool is_word(std::string_view text) {
     return first >= 'a' && first <= 'z' && text.find_first_of("/@.:([*") == text.npos;
 }
 
+/// Whether it tells of a passing state, or for whom: "worker process is shutting down".
+bool tells_more(std::string_view word) { return word == "is" || word == "for" || word.ends_with("ing"); }
+
 /// Of a title that a program wrote over its arguments, such as "postgres: 15/main: walwriter": who it is and the words
 /// that say what it is for. What names the instance ends in a colon; addresses and paths, and the state behind them,
 /// are not for a name. Empty for what is no title.
@@ -58,7 +61,7 @@ std::string titled_name(std::string_view title) {
         title.remove_prefix(word.size());
         if (word.ends_with(':'))
             name = who;
-        else if (is_word(word) && word != "for" && name.size() + word.size() < longest)
+        else if (is_word(word) && !tells_more(word) && name.size() + word.size() < longest)
             name.append(" ").append(word);
         else
             break;

@@ -468,6 +468,8 @@ TEST_CASE("a process is called after what its title says it is for") {
     CHECK(named("postgres: 15/main: autovacuum launcher ") == "postgres: autovacuum launcher");
     CHECK(named("postgres: app2 shop 127.0.0.1(4711) UPDATE waiting") == "postgres: app2 shop");
     CHECK(named("nginx: master process /usr/sbin/nginx -g daemon off;") == "nginx: master process");
+    CHECK(named("nginx: worker process is shutting down") == "nginx: worker process");
+    CHECK(named("postgres: checkpointer performing shutdown checkpoint") == "postgres: checkpointer");
     CHECK(named("gunicorn: worker [app]") == "gunicorn: worker");
     CHECK(named("postgres: parallel worker for PID 4711 ") == "postgres: parallel worker");
     for (const char* title :
