@@ -5,6 +5,8 @@
 #include "core.hpp"
 #include "interpose.hpp"
 
+extern "C" __attribute__((visibility("hidden"))) void* __dso_handle;  // of the compiler: this library
+
 namespace flameprobe {
 namespace {
 
@@ -19,8 +21,13 @@ void finish() noexcept {
 }
 
 // quick_exit calls these functions in reverse order: this one, registered at load, after the host's own, which may
-// still work, fork and use their connections.
-__attribute__((constructor(101))) void finish_at_quick_exit() { ::at_quick_exit(finish); }
+// still work, fork and use their connections. Not by at_quick_exit, a part of which musl lacks: where a preloaded
+// library misses a symbol, its dynamic linker ends the program.
+__attribute__((constructor(101))) void finish_at_quick_exit() {
+    using Add = int(void (*)(void*), void* library);
+    if (auto* const add = reinterpret_cast<Add*>(look_up_next("__cxa_at_quick_exit")))
+        add([](void*) { finish(); }, &__dso_handle);
+}
 
 }  // namespace
 }  // namespace flameprobe

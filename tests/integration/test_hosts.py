@@ -247,6 +247,15 @@ class Lives(HostCase):
                 self.check_sanitized(program, ("sanitized_work", "childs_work"))
 
 
+    def test_musl(self):
+        """Its dynamic linker ends a program for which a preloaded library misses a symbol."""
+        self.need("musl-gcc")
+        (self.directory / "musl.c").write_text('#include <stdio.h>\nint main(void) { puts("here"); return 3; }\n')
+        built = run(["musl-gcc", "-o", self.directory / "musl", self.directory / "musl.c"], self.directory)
+        self.assertEqual(built.returncode, 0, built.stderr)
+        self.beside([self.directory / "musl"], "ran", {"FREQ": 997})
+
+
 class OrdinaryUser(HostCase):
     """Without a setting, where perf may not sample the kernel: its rings have the user time, CPU timers the kernel's."""
 
