@@ -275,7 +275,7 @@ SHOTS = {
     "live": (1200, 560, True, ""), "user-ring": (1200, 640, False, "#fold=1"), "user-auto": (1200, 640, False, "#fold=1"),
     "strips": (1200, 640, False, "#fold=1"),
     "redis-waits": (1200, 520, False, ""), "redis-busy-waits": (1200, 520, False, ""), "mutex-waits": (1200, 700, False, "#fold=1"),
-    "nginx": (1440, 760, False, ""), "make": (1440, 760, False, ""), "postgres": (1440, 760, False, ""), "postgres-waits": (1200, 640, False, "#fold=1"),
+    "nginx": (1440, 760, False, ""), "make": (1440, 760, False, ""), "postgres": (1440, 760, False, ""), "postgres-waits": (1200, 860, False, "#fold=1"),
     "leak": (1200, 420, False, ""), "allocations": (1200, 640, False, ""), "deadlock": (1200, 640, False, "#own=1"),
 }
 
