@@ -8,6 +8,7 @@
 #include <new>
 
 #include "base/host_signals.hpp"
+#include "base/proc.hpp"
 #include "collect/unit_counts.hpp"
 #include "sandbox/host_restrictions.hpp"
 #include "session/family.hpp"
@@ -33,6 +34,12 @@ void listen_for_toggle(int number) {
     action.sa_flags = SA_RESTART;
     sigfillset(&action.sa_mask);
     host_sigaction(number, &action, nullptr);
+}
+
+/// A process of Chromium that forks others, and has to have one thread: it aborts if it has two.
+bool is_zygote() {
+    const auto command = read_small_file("/proc/self/cmdline");
+    return command && command->find(std::string_view("\0--type=zygote", 14)) != std::string::npos;
 }
 
 /// Why the caller's own lines cannot be used; empty if they can.
@@ -77,6 +84,7 @@ Outcome load_session(std::vector<std::string> settings, bool start_by_default) {
     }
     if (!options.start.value_or(start_by_default)) return {};
     auto started = session->start();
+    if (descendant && is_zygote()) session->leave_if_thread();
     session->messages();
     return started;
 }

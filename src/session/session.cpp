@@ -158,6 +158,13 @@ bool Session::step_aside(flameprobe_aside when) {
     return (when == aside_among_threads || only_caller_lives()) && send_away(request_leave);
 }
 
+void Session::leave_if_thread() {
+    if (!step_aside(aside_among_threads)) return;
+    wanted_ = false;
+    log_.warning(
+        "a zygote and its children are not sampled: it must have one thread, so it needs perf (flameprobe doctor)");
+}
+
 // A collector that was just launched may be about to become a task: its answer shows that this is decided.
 bool Session::is_thread_of_host() {
     const Life& life = collector_.life();

@@ -55,6 +55,9 @@ public:
     /// `when` is not. libc changes the user of all threads, and ends the process where one may not do what another may
     /// (glibc's setxid).
     bool step_aside(flameprobe_aside when);
+    /// For a program that must have one thread: ends a collector that is one, for good. Neither this process nor its
+    /// children are sampled then.
+    void leave_if_thread();
     /// Launches the collector again after step_aside().
     Outcome come_back();
     /// Whether no thread of the host is left but the caller, while the collector goes on. Waits 10 ms at most for those

@@ -5,7 +5,7 @@ import os
 import shutil
 import unittest
 
-from harness import LIBRARY, SIZE, Case, clean_environment, profiled, render, run
+from harness import ENGINES, LIBRARY, SIZE, Case, clean_environment, profiled, render, run
 
 PAGE = ("<p>waiting</p><script>let sum = 0; for (let i = 0; i < 2e7; ++i) sum += i % 7;"
         "document.querySelector('p').textContent = 'loaded ' + (sum > 0);</script>")
@@ -53,11 +53,25 @@ class Chromium(Case):
     def test_as_root_without_its_sandbox(self):
         self.check([], ["--no-sandbox"])
 
-    def test_in_its_sandbox(self):
+    def user(self):
         user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
         if user and run([*user, "cat", LIBRARY], self.directory).returncode != 0:
             self.skipTest(f"an ordinary user cannot read {LIBRARY}")
-        self.check(user, [])
+        return user
+
+    def test_in_its_sandbox(self):
+        self.check(self.user(), [])
+
+    def test_where_the_collector_is_a_thread(self):
+        """The zygotes are not sampled there. Without its sandbox, whose filters refuse all but what Chromium calls."""
+        alone = self.load("alone", self.user(), ["--no-sandbox"], clean_environment())
+        if alone.returncode != 0 or "loaded true" not in alone.stdout:
+            self.skipTest(f"chromium does not load the page alone: {alone.stderr[-500:]}")
+        for engine in ("timer", *ENGINES[2:]):
+            with self.subTest(engine=engine):
+                ran = self.load(engine, self.user(), ["--no-sandbox"], profiled(ENGINE=engine, FREQ=499, FORMAT="none"))
+                self.assertEqual((ran.returncode, ran.stdout), (0, alone.stdout), ran.stderr)
+                self.assertIn("a zygote and its children are not sampled", ran.stderr)
 
 
 if __name__ == "__main__":
