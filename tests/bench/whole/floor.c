@@ -45,12 +45,16 @@ static void throw_away(void) {
                          __ATOMIC_RELEASE);
 }
 
+static pid_t child;
+
+static void pass_on(int number) { kill(child, number); }
+
 int main(int argc, char** argv) {
     int go[2], status = 0;
     char byte;
     if (argc < 3 || atol(argv[1]) <= 0) return fprintf(stderr, "usage: floor HZ COMMAND ARGS...\n"), 125;
     if (pipe(go) != 0) fail("pipe");
-    const pid_t child = fork();
+    child = fork();
     if (child < 0) fail("fork");
     if (child == 0) {
         close(go[1]);
@@ -61,6 +65,7 @@ int main(int argc, char** argv) {
     }
     open_rings(child, (unsigned long)atol(argv[1]));
     close(go[1]);
+    signal(SIGTERM, pass_on);  // how a bench ends its servers
     while (waitpid(child, &status, WNOHANG) == 0) {
         throw_away();
         usleep(2000);
