@@ -15,6 +15,7 @@ minute). With --errors N: how far the sites of a program are from what it counts
   alone, cpu only   without FlameProbe; with it, as without any event of allocations
   no sample         allocations are counted, and none is sampled
   alloc, heap       as by default: a sample every 512 KiB
+  alloc by timers   without perf's events, which the kernel starts and stops at each switch
   jemalloc's prof   Debian's jemalloc samples every 512 KiB and writes its profile at the end
   async-profiler    nativemem, every 512 KiB, without and with frees; from where tests/bench/peers has installed it"""
 
@@ -62,7 +63,8 @@ def tools():
     known = {"alone": ([], clean_environment()),
              "cpu only": ([], clean_environment(LD_PRELOAD=LIBRARY, FLAMEPROBE_FORMAT="none", FLAMEPROBE_LOG="quiet")),
              "no sample": ([], ours("alloc", FLAMEPROBE_ALLOC_BYTES="1024G")),
-             "alloc": ([], ours("alloc")), "heap": ([], ours("heap"))}
+             "alloc": ([], ours("alloc")), "heap": ([], ours("heap")),
+             "alloc by timers": ([], ours("alloc", FLAMEPROBE_ENGINE="timer"))}
     if shutil.which("heaptrack"):
         known["heaptrack"] = (["heaptrack", "-o", "heaptrack.out"], clean_environment())
     if TCMALLOC.exists():
