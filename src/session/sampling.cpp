@@ -12,11 +12,8 @@
 #include "session/family.hpp"
 
 namespace flameprobe {
-namespace {
 
 constexpr std::uint64_t flush_every_ns = 100 * ns_per_ms;  // a kill loses at most this much
-
-}  // namespace
 
 Sampling::Sampling(const Options& options, PathFacts paths, OlderResults older, Log& log, std::function<void()> alive)
     : options_(options), log_(log), profiles_(options, std::move(paths), older, log, std::move(alive)) {}
