@@ -615,7 +615,8 @@ class Harmless(Attach):
         for _ in range(sized(20, 200)):
             ran = run([COMMAND, "attach", "-d", "20ms", "-f", "none", "-o", self.directory / "again", server.pid], self.directory,
                       clean_environment())
-            self.assertEqual(ran.returncode, 0, ran.stderr)
+            if "no samples were kept" not in ran.stderr:  # a busy machine may give it no CPU in 20 ms
+                self.assertEqual(ran.returncode, 0, ran.stderr)
         for _ in range(sized(3, 20)):
             attached = subprocess.Popen([COMMAND, "attach", "-f", "none", "-o", self.directory / "killed", str(server.pid)], text=True,
                                         stderr=subprocess.PIPE, env=clean_environment())

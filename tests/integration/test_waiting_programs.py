@@ -99,7 +99,7 @@ class WaitingPrograms(Case):
                 continue  # it has not waited
             for all_frames, microseconds in read_folded(result.path("offcpu.folded").read_text()):
                 frames = without_holder(all_frames)
-                if frames[-1] in NOT_SAMPLED:
+                if frames[-1] in NOT_SAMPLED or frames[-1] == "vfork":  # whose stack the child has meanwhile
                     continue
                 seen[frames[-1]] += microseconds
                 rooted += microseconds * is_rooted(frames)
