@@ -58,7 +58,7 @@ FLAMEPROBE_INTERPOSED void* mremap(void* old, size_t old_size, size_t size, int 
     void* const wanted = (flags & (MREMAP_FIXED | MREMAP_DONTUNMAP)) != 0 ? va_arg(more, void*) : nullptr;
     va_end(more);
     Unmapping over(wanted, (flags & MREMAP_FIXED) != 0 ? size : 0);
-    const size_t kept = (size + 4095) & ~size_t{4095};
+    const size_t kept = whole_pages(size);
     Unmapping rest(static_cast<char*>(old) + kept, old_size > kept ? old_size - kept : 0);
     Unmapping moving(old, old_size < kept ? old_size : kept);
     void* const address = next.mremap(old, old_size, size, flags, wanted);

@@ -20,22 +20,20 @@ namespace {
 
 using handler::system_call;
 
-constexpr std::size_t page = 4096, most_cell_bytes = std::size_t{64} << 20;
+constexpr std::size_t most_cell_bytes = std::size_t{64} << 20;
 constexpr std::uint32_t most_cells = 2048, record_count = 1 << 16, live_count = 1 << 17;
-
-constexpr std::size_t round_up(std::size_t bytes) { return (bytes + page - 1) & ~(page - 1); }
 
 struct Layout {
     explicit Layout(const Wanted& wanted)
         : cell_bytes((sizeof(handler::CellHead) + wanted.stack_bytes + 63) & ~std::size_t{63}),
           cells(static_cast<std::uint32_t>(most_cell_bytes / cell_bytes < most_cells ? most_cell_bytes / cell_bytes
                                                                                      : most_cells)),
-          records(round_up(sizeof(State))),
-          slots(records + round_up(record_count * sizeof(Record))),
-          nodes(slots + round_up(live_count * sizeof(LiveTable::Slot))),
-          cell_states(nodes + round_up(live_count * sizeof(LiveTable::Node))),
-          first_cell(cell_states + round_up(cells * sizeof(std::atomic<std::uint32_t>))),
-          all(first_cell + round_up(cells * cell_bytes)) {}
+          records(whole_pages(sizeof(State))),
+          slots(records + whole_pages(record_count * sizeof(Record))),
+          nodes(slots + whole_pages(live_count * sizeof(LiveTable::Slot))),
+          cell_states(nodes + whole_pages(live_count * sizeof(LiveTable::Node))),
+          first_cell(cell_states + whole_pages(cells * sizeof(std::atomic<std::uint32_t>))),
+          all(first_cell + whole_pages(cells * cell_bytes)) {}
     std::size_t cell_bytes;
     std::uint32_t cells;
     std::size_t records, slots, nodes, cell_states, first_cell, all;

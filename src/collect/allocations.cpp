@@ -20,11 +20,6 @@ struct CountedTo {
 };
 constinit CountedTo counted_to;
 
-constexpr std::uint64_t whole_pages(std::uint64_t bytes) {
-    constexpr std::uint64_t page = 4096;  // the smallest there is
-    return (bytes + page - 1) & ~(page - 1);
-}
-
 }  // namespace
 
 AllocationWeight allocation_weight(std::uint64_t size, std::uint64_t mean) {
@@ -133,7 +128,7 @@ void Allocations::take(const RawSample& raw, const handler::CellHead& cell) {
     if (cell.allocation != 0) live_.emplace(cell.allocation, Live{sample, number});
     if (cell.allocation != 0 && cell.mapped_at != 0) {
         take_unmappings(raw.time_ns);
-        const std::uint64_t bytes = live_[cell.allocation].mapped = whole_pages(raw.weight);
+        const std::uint64_t bytes = live_[cell.allocation].mapped = alloc::whole_pages(raw.weight);
         take_gone(mappings_.mapped(cell.mapped_at, bytes, cell.allocation, raw.time_ns), raw.time_ns);
     }
     any_ = true;
@@ -157,8 +152,8 @@ void Allocations::take_free(std::uint64_t id, std::uint64_t freed_ns) {
 void Allocations::take_unmappings(std::uint64_t to_ns) {
     for (; !unmapped_.empty() && unmapped_.back().time_ns < to_ns; unmapped_.pop_back()) {
         const auto& [at, time_ns, bytes, moved_to] = unmapped_.back();
-        take_gone(moved_to == 0 ? mappings_.unmapped(at, whole_pages(bytes), time_ns)
-                                : mappings_.moved(at, whole_pages(bytes), moved_to, time_ns),
+        take_gone(moved_to == 0 ? mappings_.unmapped(at, alloc::whole_pages(bytes), time_ns)
+                                : mappings_.moved(at, alloc::whole_pages(bytes), moved_to, time_ns),
                   time_ns);
     }
 }

@@ -13,6 +13,12 @@ namespace flameprobe::alloc {
 
 inline constexpr std::uint32_t no_record = ~std::uint32_t{0};
 
+/// Of the smallest pages there are.
+constexpr std::size_t whole_pages(std::size_t bytes) noexcept {
+    constexpr std::size_t page = 4096;
+    return (bytes + page - 1) & ~(page - 1);
+}
+
 /// What one thread has allocated, exactly: `offset - left` bytes in `calls` calls. Only its thread writes; it is used
 /// again for another thread, and goes on then.
 struct alignas(64) Record {
