@@ -42,7 +42,7 @@ struct Unmapping {
     void is_done(const void* moved_to = nullptr) noexcept;
 
 private:
-    State* state = nullptr;  // null: nobody asks
+    State* state = nullptr;  // null: no mapping was sampled that could end by this
     LiveTable::Freed what{};
 };
 

@@ -49,7 +49,7 @@ struct Options {
     /// Size of a profile on disk, its earlier parts included. An eighth of it, the size of one file, holds a day of one
     /// busy thread at 99 Hz, and is read and written again in less than a second.
     std::uint64_t most_bytes = std::uint64_t{512} << 20;
-    std::vector<std::string> drawing;  // options of flameprobe-render for whoever draws, such as "--debug-dir=/x"
+    std::vector<std::string> drawing;  // options of flameprobe-render that flameprobe-draw is given: --debug-dir=/x
     std::string push_directory;        // absolute: windows for `flameprobe push` instead of results; empty: off
     LabelList labels;
     bool children = true;

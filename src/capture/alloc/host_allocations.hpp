@@ -14,7 +14,7 @@ const Table* table() noexcept;
 /// Null also where there is no memory for it.
 State* host_state() noexcept;
 
-/// The calling thread is about to enter a seccomp filter: no sample makes a system call from now on. Async-signal-safe.
+/// The calling thread is about to enter a filter of system calls: no sample makes one from now on. Async-signal-safe.
 void expect_filter() noexcept;
 
 /// Whether samples wait for a collector. Async-signal-safe.
