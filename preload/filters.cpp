@@ -19,6 +19,16 @@ constinit bool entered = false;
 constinit bool of_loaded_process = false;
 constinit bool entering = false;  // held by the one thread that is about to enter a filter
 
+void expect_filter() noexcept {
+    const flameprobe_core* core = core_if_loaded();
+    if (core == nullptr) return;
+    const int saved = errno;
+    stop_standing_in();
+    make_no_more_stacks();
+    core->expect_filter();
+    errno = saved;
+}
+
 // One thread at a time, without a lock that sleeps: that would be a system call.
 class Entrance {
 public:
@@ -38,16 +48,6 @@ public:
 };
 
 }  // namespace
-
-void expect_filter() noexcept {
-    const flameprobe_core* core = core_if_loaded();
-    if (core == nullptr) return;
-    const int saved = errno;
-    stop_standing_in();
-    make_no_more_stacks();
-    core->expect_filter();
-    errno = saved;
-}
 
 void before_filter(unsigned long operation, unsigned long flags, const void* program) noexcept {
     // Without a program it only asks whether there are filters (EFAULT).

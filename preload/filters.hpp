@@ -2,10 +2,6 @@
 
 namespace flameprobe {
 
-/// The calling thread may be about to enter a filter: an ordinary user must set PR_SET_NO_NEW_PRIVS before
-/// (seccomp(2)).
-void expect_filter() noexcept;
-
 /// The host is about to enter a filter of system calls with these words. Makes no system call that the host is not
 /// allowed.
 void before_filter(unsigned long operation, unsigned long flags, const void* program) noexcept;

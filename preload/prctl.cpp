@@ -6,7 +6,6 @@
 
 #include "base/clock.hpp"
 #include "core.hpp"
-#include "dispositions.hpp"
 #include "filters.hpp"
 #include "interpose.hpp"
 #include "own_allocations.hpp"
@@ -45,8 +44,6 @@ FLAMEPROBE_INTERPOSED int prctl(int option, ...) noexcept {
         before_filter(filter ? SECCOMP_SET_MODE_FILTER : SECCOMP_SET_MODE_STRICT, 0,
                       reinterpret_cast<const void*>(words[1]));
     }
-    // Of a child of vfork its own: what is written here is its parent's. Its filter is met when it comes.
-    if (option == PR_SET_NO_NEW_PRIVS && is_of_this_process()) expect_filter();
     if (option == PR_SET_TSC && words[0] == PR_TSC_SIGSEGV) read_no_counter();
     // From then on a handler of ours could not even return: rt_sigreturn is a system call (Linux 5.11).
     if (option == PR_SET_SYSCALL_USER_DISPATCH && words[0] == PR_SYS_DISPATCH_ON) give_up_signals();

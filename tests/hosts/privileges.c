@@ -1,6 +1,6 @@
 /* A host that changes who or where it is:
    privileges setuid | chroot DIR | chroot_in_child DIR | undumpable | chdir DIR | umask | unshare | unshare_by_number |
-   unshare_in_thread | pid_namespace | setns | crowd | vfork.
+   unshare_in_thread | pid_namespace | setns | crowd | vfork | no_new_privs.
    77 where the change itself needs rights that this user has not. */
 #include <fcntl.h>
 #include <grp.h>
@@ -90,6 +90,26 @@ static void change_vfork_child(void) {
     if (geteuid() == 0) CHECK(chroot("/") == 0);
 }
 
+static NOINLINE void* late_work(void* unused) {
+    work_ms(50);
+    __asm__ volatile("");
+    return unused;
+}
+
+/* As HAProxy: what it executes gains no rights. That forbids no system call, and what it forks lives as before. */
+static void gain_no_rights(void) {
+    pthread_t thread;
+    int status = 0;
+    CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    CHECK(pthread_create(&thread, NULL, late_work, NULL) == 0 && pthread_join(thread, NULL) == 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        launched_work();
+        raise(SIGTERM);
+    }
+    CHECK(child > 0 && waitpid(child, &status, 0) == child && WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+}
+
 static int change(const char* mode, const char* directory) {
     if (strcmp(mode, "setuid") == 0) {
         if (geteuid() != 0) return 77;
@@ -117,6 +137,8 @@ static int change(const char* mode, const char* directory) {
         CHECK(getpid() == 1);
     } else if (strcmp(mode, "vfork") == 0) {
         change_vfork_child();
+    } else if (strcmp(mode, "no_new_privs") == 0) {
+        gain_no_rights();
     } else if (strncmp(mode, "unshare", 7) == 0) {
         /* Fails with EINVAL in a process of several threads: no thread of ours may be counted. */
         if ((mode[7] == '_' ? syscall(SYS_unshare, (long)CLONE_NEWUSER) : unshare(CLONE_NEWUSER)) != 0) {
@@ -144,5 +166,6 @@ int main(int argc, char** argv) {
     if (status != 0) return status;
     after_change();
     printf("%s done\n", argv[1]);
+    if (strcmp(argv[1], "no_new_privs") == 0 && fflush(stdout) == 0) raise(SIGTERM);
     return 0;
 }

@@ -42,6 +42,7 @@ HOSTS = [
     (("privileges", "crowd"), ("before_change", "after_change")),
     (("privileges", "pid_namespace"), ("before_change", "after_change")),
     (("privileges", "vfork"), ("before_change", "launched_work", "after_change")),
+    (("privileges", "no_new_privs"), ("before_change", "late_work", "launched_work", "after_change")),
     (("threads", "short", sized("2000", "10000", "200")), ()),
     (("threads", "living", sized("200", "2000", "50")), ("long_life",)),
     (("threads", "raw", sized("10", "20", "4")), ("raw_work",)),
@@ -101,7 +102,7 @@ HANDLER_HOSTS = {
     ("alternate_stacks", "in_use"), ("alternate_stacks", "disarm"), ("alternate_stacks", "by_signal"), ("alternate_stacks", "overflow"),
     ("alternate_stacks", "rules"), ("alternate_stacks", "in_a_child"),
     ("storms", "longjmp"), ("sandbox", "filter"), ("sandbox", "no_return"), ("sandbox", "kill_everyone"), ("sandbox", "no_counter"), ("privileges", "vfork"),
-    ("limits", "memory"), ("registers",), ("sanitized", "none"), ("own_malloc",),
+    ("privileges", "no_new_privs"), ("limits", "memory"), ("registers",), ("sanitized", "none"), ("own_malloc",),
 }
 assert HANDLER_HOSTS <= {argv[:2] for argv, _ in HOSTS}
 # To these programs the handler does the same whoever sends its signal: in the quick set it is the timer only.
@@ -397,6 +398,16 @@ class Processes(HostCase):
     def test_umask_is_the_hosts(self):
         ran = self.beside([str(host("privileges")), "umask"], "umask", {"FREQ": 499})
         self.assertTrue(stat.S_ISREG(ran.result().path("fprobe").stat().st_mode))
+
+
+    def test_a_host_that_wants_no_new_rights(self):
+        """It counted as one in a filter: what it forked was not sampled, and SIGTERM left its profile undrawn."""
+        for engine in MAIN_ENGINES:
+            with self.subTest(engine=engine):
+                ran = self.beside([str(host("privileges")), "no_new_privs"], engine, {"FREQ": 997, "ENGINE": engine})
+                wait_until(lambda: not list(ran.directory.glob("*.run")), 20, "the end of the run's folder")
+                self.assertIn("svg", ran.result().endings)
+                self.assert_function(ran.result().stacks(), "launched_work")
 
 
 class Ends(HostCase):
