@@ -42,13 +42,13 @@ Collector::Collector(const Options& options, PathFacts paths, OlderResults older
           task_.progress();
       }) {}
 
-bool Collector::launch() {
+int Collector::launch() {
     const AllSignalsBlocked blocked;
     const OwnThreadAttributes attributes(create_thread != ::pthread_create);
     pthread_t thread;
-    if (create_thread(&thread, attributes.get(), &Collector::thread_main, this) == 0) return true;
-    if (!life_.step<State::newborn, State::none>()) life_.step<State::begun, State::none>();
-    return false;
+    const int error = create_thread(&thread, attributes.get(), &Collector::thread_main, this);
+    if (error != 0 && !life_.step<State::newborn, State::none>()) life_.step<State::begun, State::none>();
+    return error;
 }
 
 // Created joinable, so that libc keeps the thread's storage, which a task may take over.

@@ -21,9 +21,9 @@ class Collector {
 public:
     Collector(const Options& options, PathFacts paths, OlderResults older, Log& log);
 
-    /// From a host thread, after the step from none: starts the collector with every signal blocked. False if there
-    /// can be no thread, which is a step back.
-    bool launch();
+    /// From a host thread, after the step from none: starts the collector with every signal blocked. Else why there can
+    /// be no thread (errno), which is a step back.
+    int launch();
     Life& life() { return life_; }
     const Life& life() const { return life_; }
     CommandQueue& commands() { return commands_; }

@@ -1,5 +1,6 @@
 #include "session/session.hpp"
 
+#include <errno.h>
 #include <linux/capability.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -31,6 +32,9 @@ constexpr const char* no_memory = "there is no memory for the collector's thread
 constexpr const char* no_thread =
     "nothing is sampled: no thread can be created for the collector: raise the limit of processes (ulimit -u, a "
     "cgroup's pids.max) or of memory (ulimit -v); under SCHED_DEADLINE the kernel permits none";
+// clone(2): EINVAL for a thread of a process whose children are to be in another pid namespace.
+constexpr const char* no_thread_but_of_children =
+    "nothing is sampled: after unshare -p a process may have no new thread, only its children may (unshare -f)";
 constexpr const char* collector_killed = "the collector was killed, so nothing was sampled from then on";
 constexpr const char* no_answer =
     "the collector has made no progress for 5 s: it may wait for a lock that this thread holds, such as malloc's";
@@ -88,11 +92,11 @@ Outcome Session::launch() {
 
 Outcome Session::create_collector() {
     collector_.commands().set_tid(0);  // the old thread's, if it was sent away
-    if (!collector_.launch()) {
-        log_.warning(no_thread);  // also where no caller gets the outcome: a preloaded library, a forked child
-        return {FLAMEPROBE_NO_MEMORY, no_thread};
-    }
-    return {};
+    const int error = collector_.launch();
+    if (error == 0) return {};
+    const char* const why = error == EINVAL ? no_thread_but_of_children : no_thread;
+    log_.warning(why);  // also where no caller gets the outcome: a preloaded library, a forked child
+    return {FLAMEPROBE_NO_MEMORY, why};
 }
 
 bool Session::ask_and_wait(Request request) noexcept {

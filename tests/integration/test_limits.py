@@ -135,6 +135,17 @@ class Messages(Case):
         self.assertEqual((ran.returncode, ran.stdout), (6, "ending by return\n"), ran.stderr)
         self.assertEqual(len(re.findall("nothing is sampled: no thread can be created.*ulimit -u", ran.stderr)), 1, ran.stderr)
 
+    def test_no_thread_but_of_its_children(self):
+        """After unshare -p the kernel gives a process no more threads, whatever the limits are."""
+        unshare = ["unshare", "--user", "--map-root-user", "--pid"]
+        if run([*unshare, "true"], self.directory).returncode != 0:
+            self.skipTest("this user may not make namespaces")
+        env = profiled(FREQ=499)
+        ran = run([*unshare, "env", f"LD_PRELOAD={env.pop('LD_PRELOAD')}", host("ends"), "return", "60"], self.directory, env)
+        self.assertEqual((ran.returncode, ran.stdout), (6, "ending by return\n"), ran.stderr)
+        self.assertEqual(ran.stderr, "flameprobe: nothing is sampled: after unshare -p a process may have no new thread, only its "
+                                     "children may (unshare -f)\n")
+
     def test_nobody_reads_them(self):
         """A write to a pipe without a reader ends a program by default. One to a pipe that is full waits for its reader."""
         for engine in MAIN_ENGINES:
