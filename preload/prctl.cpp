@@ -2,10 +2,13 @@
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 
 #include "base/clock.hpp"
 #include "core.hpp"
+#include "dispositions.hpp"
 #include "filters.hpp"
 #include "interpose.hpp"
 #include "own_allocations.hpp"
@@ -19,6 +22,14 @@ void give_up_signals() noexcept {
     const int saved = errno;
     if (const flameprobe_core* core = core_if_loaded()) core->yield_signal(0);
     errno = saved;
+}
+
+/// Orphans become the host's children, which is not to meet the collectors of its descendants among them: the mark that
+/// they find in their environment says so (session/family.cpp).
+void tell_descendants_of_reaper() noexcept {
+    char* const mark = ::getenv("FLAMEPROBE_ROOT");
+    char* const point = mark == nullptr ? nullptr : mark + ::strspn(mark, "0123456789:");
+    if (point != nullptr && *point == '.') *point = ',';
 }
 
 void read_no_counter() noexcept {
@@ -44,6 +55,7 @@ FLAMEPROBE_INTERPOSED int prctl(int option, ...) noexcept {
         before_filter(filter ? SECCOMP_SET_MODE_FILTER : SECCOMP_SET_MODE_STRICT, 0,
                       reinterpret_cast<const void*>(words[1]));
     }
+    if (option == PR_SET_CHILD_SUBREAPER && words[0] != 0 && is_of_this_process()) tell_descendants_of_reaper();
     if (option == PR_SET_TSC && words[0] == PR_TSC_SIGSEGV) read_no_counter();
     // From then on a handler of ours could not even return: rt_sigreturn is a system call (Linux 5.11).
     if (option == PR_SET_SYSCALL_USER_DISPATCH && words[0] == PR_SYS_DISPATCH_ON) give_up_signals();

@@ -17,8 +17,11 @@
 namespace flameprobe {
 namespace {
 
-// PID:SECONDS.NANOSECONDS:NAME/DIRECTORY of the first process.
+// PID:SECONDS.NANOSECONDS:NAME/DIRECTORY of the first process; a comma, where an ancestor takes orphans
+// (preload/prctl.cpp).
 constexpr const char* variable = "FLAMEPROBE_ROOT";
+
+bool has_comma(const char* mark) { return mark != nullptr && mark[::strspn(mark, "0123456789:")] == ','; }
 
 Family read_family() {
     Family found;
@@ -30,10 +33,12 @@ Family read_family() {
     int pid = 0, length = 0;
     long long seconds = 0;
     long nanoseconds = 0;
-    if (mark == nullptr || ::sscanf(mark, "%d:%lld.%ld:%n", &pid, &seconds, &nanoseconds, &length) != 3) return found;
+    if (mark == nullptr || ::sscanf(mark, "%d:%lld%*[.,]%ld:%n", &pid, &seconds, &nanoseconds, &length) != 3)
+        return found;
     const char* const slash = length == 0 ? nullptr : ::strchr(mark + length, '/');
     if (slash == nullptr) return found;
     found.descendant = pid != ::getpid();
+    found.adopted = has_comma(mark);
     found.pid = pid;
     found.start = {static_cast<time_t>(seconds), nanoseconds};
     found.name.assign(mark + length, slash);
@@ -75,7 +80,9 @@ const Family& family() {
 }
 
 void leave_first_process() noexcept {
-    if (the_family != nullptr) the_family->forked = true;
+    if (the_family == nullptr) return;
+    the_family->forked = true;
+    the_family->adopted = has_comma(::getenv(variable));
 }
 
 // A zombie has ended, though its parent may never take notice.

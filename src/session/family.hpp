@@ -12,6 +12,7 @@ namespace flameprobe {
 
 struct Family {
     bool descendant = false;  // an earlier process has left its mark in the environment
+    bool adopted = false;     // an ancestor in the run takes orphans (prctl(2): PR_SET_CHILD_SUBREAPER)
     bool forked = false;      // so this is not the first, whose number it may have in another pid namespace
     int pid = 0;              // of the first process
     timespec start{};         // of the first process, by CLOCK_REALTIME_COARSE

@@ -43,7 +43,8 @@ constexpr std::size_t stack_bytes = 1 << 20, stack_between_bytes = 16 << 10;
 // Nor is it left to init where that is a program of the run, as in containers: most do not wait for orphans.
 bool is_better_a_child() {
     int reaper = 0;
-    return host_process() == 1 || family().pid == 1 || (::prctl(PR_GET_CHILD_SUBREAPER, &reaper) == 0 && reaper != 0);
+    return host_process() == 1 || family().pid == 1 || family().adopted ||
+           (::prctl(PR_GET_CHILD_SUBREAPER, &reaper) == 0 && reaper != 0);
 }
 
 // Where libc has registered the calling thread's restartable sequences (rseq(2)); null if it has not. Not for the task,

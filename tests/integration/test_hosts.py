@@ -340,6 +340,38 @@ class Processes(HostCase):
                 self.assertGreater(sampled, 40e6)
                 self.assertFalse([frames for frames, _ in children[0].stacks() if frames[-1] == "[kernel, not permitted]"])
 
+    def test_a_host_that_takes_orphans_meets_its_own_only(self):
+        """The collectors of its children came to it, and its wait for any child gave their ends."""
+        program = f"""import ctypes, os, subprocess, sys, time
+assert ctypes.CDLL(None).prctl(36, 1, 0, 0, 0) == 0  # PR_SET_CHILD_SUBREAPER
+def work():
+    end = time.process_time() + 0.06
+    while time.process_time() < end: sum(range(1000))
+def wait():
+    try: print(os.waitpid(-1, 0) > (0, 0))
+    except ChildProcessError: print("none")
+for _ in range(3): subprocess.run([{str(host("ends"))!r}, "return", "60"], check=False)
+wait()
+for _ in range(3):
+    child = os.fork()
+    if child == 0:
+        work()
+        os._exit(0)
+    os.waitpid(child, 0)
+wait()
+child = os.fork()
+if child == 0:
+    if os.fork() == 0: work()
+    os._exit(0)
+os.waitpid(child, 0)
+wait()
+wait()
+work()"""
+        for engine in MAIN_ENGINES:
+            with self.subTest(engine=engine):
+                ran = self.beside(["/usr/bin/python3", "-u", "-c", program], engine, {"ENGINE": engine, "FREQ": 997})
+                self.assertTrue(ran.stdout.endswith("none\nnone\nTrue\nnone\n"), ran.stdout)
+
     def test_children_off(self):
         ran = self.beside([str(host("family")), "fork"], "off", {"FREQ": 499, "CHILDREN": "off"})
         self.assert_function(ran.result().stacks(), "parent_work")
