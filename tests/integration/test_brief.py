@@ -70,6 +70,14 @@ class Brief(Case):
                 self.assert_covered(every * period, process_ns, 0.05)
                 self.assertAlmostEqual(brief / every, brief_ns / process_ns, delta=0.1)
 
+    def test_where_waits_are_sampled_too(self):
+        """What a thread used before it ended was counted as its samples' time and once more."""
+        for engine in ("ring", "timer"):
+            with self.subTest(engine=engine):
+                ran, (_, _, process_ns) = self.profile("thread", 500, 1000, ENGINE=engine, FREQ=999, EVENT="cpu,offcpu")
+                _, _, every, period = self.weights(ran.result())
+                self.assert_covered(every * period, process_ns, 0.05, 2 / math.sqrt(process_ns / 1e9 * TICK) if engine == "timer" else 0)
+
     def test_what_threads_do_first(self):
         """The first 0.3 of each thread's work is in another function than the rest (tests/targets/lives). Their lives differ: on a
         busy machine a thread begins at a tick of the kernel, and lives of which some take a tick would all have theirs at their
