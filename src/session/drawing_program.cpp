@@ -85,6 +85,7 @@ struct Start {
     int input, output, nothing;
     char* stack;  // of the program's process, its upper end
     int error = 0;
+    int process = 0;
 };
 
 // Both run on the collector's memory, so nothing of libc's that takes a lock or keeps state.
@@ -103,11 +104,12 @@ int become_program(void* argument) {
     return 127;
 }
 
-// The program's parent ends at once, so the host has no child that it did not make.
+// The program's parent ends at once, so the host has no child that it did not make; but see reap().
 int start_between(void* argument) {
     auto* const start = static_cast<Start*>(argument);
     const int child = ::clone(become_program, start->stack, CLONE_VM | CLONE_VFORK, start);
     if (child < 0 && start->error == 0) start->error = EAGAIN;
+    start->process = child;
     handler::system_call(SYS_exit_group, 0);
     return 0;
 }
@@ -123,6 +125,16 @@ int run(Start& start) {
     while (::waitpid(between, &status, __WALL) < 0 && errno == EINTR) {
     }
     return start.error;
+}
+
+/// The program has become this process's child where that takes orphans: a host that is a container's first process,
+/// and a task (task.cpp). It would stay a zombie. Gives up on one that does not end.
+void reap(int program) {
+    constexpr int patience_ms = 1000;
+    constexpr timespec pause{0, 1'000'000};
+    for (int tries = 0; program > 0 && tries < patience_ms && ::waitpid(program, nullptr, __WALL | WNOHANG) == 0;
+         ++tries)
+        ::nanosleep(&pause, nullptr);
 }
 
 /// The collector's own table has nothing at 0, 1 and 2 that must stay there; the program's will.
@@ -190,7 +202,9 @@ Result<Drawn> start_and_wait(const DrawingOrder& order, const Options& options, 
     if (const int error = run(start); error != 0)
         return Error{*program + " cannot be started: " + strerrordesc_np(error)};
     to = Descriptor();
-    return read_answers(from, watch);
+    auto drawn = read_answers(from, watch);
+    reap(start.process);
+    return drawn;
 }
 
 }  // namespace

@@ -194,6 +194,7 @@ void Task::run() {
     if (thread_id_ != nullptr) *thread_id_ = ::gettid();  // owns libc's recursive mutexes
     register_restartable_sequences(sequences_);
     ::prctl(PR_SET_NAME, "flameprobe");
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // the drawing program is none of the host's children
     // Signals to the host's process group are not meant for the task. It stays in the host's session, which is what the
     // kernel shares CPUs among (sched_autogroup): in one of its own it can wait 75 ms beside a busy host.
     ::setpgid(0, 0);

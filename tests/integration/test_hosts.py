@@ -538,6 +538,16 @@ class Init(HostCase):
                 self.assertEqual((ran.returncode, ran.stdout), (0, "none\n"), ran.stderr)
                 self.assertGreater(len(render(ran.result("python3").path("fprobe"), "--tree", "--top", "1").stdout.splitlines()), 4)
 
+    def test_dumps_leave_no_zombies(self):
+        """What draws them is an orphan, which a container's first process takes."""
+        program = "import ctypes, os, time\nlibrary = ctypes.CDLL(None)\nfor number in range(3):\n    end = time.process_time() + 0.1\n" \
+                  "    while time.process_time() < end: sum(range(1000))\n    print(library.flameprobe_dump(b'd%d' % number, None))\n" \
+                  "try:\n    print(os.waitpid(-1, os.WNOHANG))\nexcept ChildProcessError:\n    print('none')"
+        for engine in ENGINES:
+            with self.subTest(engine=engine):
+                ran = self.first(engine, "/usr/bin/python3", "-c", program)
+                self.assertEqual((ran.returncode, ran.stdout), (0, "0\n0\n0\nnone\n"), ran.stderr)
+
     def test_of_a_namespace_in_it(self):
         """The two have one number. The inner one waited for a collector that it does not have, and was not sampled."""
         for engine in ENGINES:
