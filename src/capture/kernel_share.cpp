@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 namespace flameprobe {
 
@@ -44,18 +43,6 @@ std::uint64_t KernelShare::weigh(std::uint32_t tid, std::uint64_t cpu_ns, std::u
     const double weight = std::clamp(expired + gain * (thread.due_ns - expired), 0.0, 2 * expired);
     thread.due_ns -= weight;
     return static_cast<std::uint64_t>(weight);
-}
-
-std::uint64_t KernelShare::settle(std::uint32_t tid) {
-    const auto found = threads_.find(tid);
-    if (found == threads_.end() || found->second.due_ns < 1) return 0;
-    return static_cast<std::uint64_t>(std::exchange(found->second.due_ns, 0));
-}
-
-std::vector<std::uint32_t> KernelShare::threads() const {
-    std::vector<std::uint32_t> tids;
-    for (const auto& [tid, thread] : threads_) tids.push_back(tid);
-    return tids;
 }
 
 }  // namespace flameprobe

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
-#include <vector>
 
 namespace flameprobe {
 
@@ -41,9 +40,6 @@ public:
     /// What a sample in the system call that returns to `pc` stands for, where its timer has `cpu_ns`; 0: it is not to
     /// be counted.
     std::uint64_t weigh(std::uint32_t tid, std::uint64_t cpu_ns, std::uint64_t pc);
-    /// At the thread's end: CPU time for which its last samples in system calls may stand too.
-    std::uint64_t settle(std::uint32_t tid);
-    std::vector<std::uint32_t> threads() const;
     void forget(std::uint32_t tid) { threads_.erase(tid); }
 
 private:

@@ -103,12 +103,6 @@ struct TimeNotSampled {
     bool in_kernel = false;
 };
 
-/// The thread spent `cpu_ns` more in the system calls in which it was sampled last.
-struct MoreInSystemCalls {
-    std::uint32_t tid = 0;
-    std::uint64_t cpu_ns = 0;
-};
-
 /// From timers that sample kernel time only: CPU time that the thread used since the last record of this kind, and what
 /// the timer's hits in user code stand for.
 struct TimeUsed {
@@ -118,7 +112,7 @@ struct TimeUsed {
 
 /// Its views are valid until the function that takes it returns.
 using Record = std::variant<TimeSample, EventSample, RawMapping, ThreadStarted, ThreadNamed, ThreadEnded,
-                            ThreadSwitched, SamplesLost, Throttled, TimeNotSampled, MoreInSystemCalls, TimeUsed>;
+                            ThreadSwitched, SamplesLost, Throttled, TimeNotSampled, TimeUsed>;
 
 /// Takes the records that an event source drained, in each buffer's order.
 class RecordSink {

@@ -45,13 +45,11 @@ private:
     void take_of_timers(const Record& record, RecordSink& out);
     void take_of_ring(const Record& record, RecordSink& out);
     void take_timers_until(std::uint64_t time_ns, RecordSink& out);
-    void settle(std::uint32_t tid, RecordSink& out);
 
     std::unique_ptr<EventSource> ring_;
     std::unique_ptr<TimerSource> timers_;  // null once they are given up
     KernelShare share_;
     CaptureFacts facts_;
-    bool stopped_ = false;
     std::string own_note_, timers_own_note_, timers_note_;  // as they were at the start
 };
 
@@ -72,14 +70,12 @@ RingAndTimerSource::RingAndTimerSource(std::unique_ptr<EventSource> ring, std::u
 
 Result<void> RingAndTimerSource::start() {
     if (auto started = ring_->start(); !started) return started;
-    stopped_ = false;
     if (!timers_) return {};
     if (auto started = timers_->start(); !started) go_on_without_signals(started.error().message);
     return {};
 }
 
 void RingAndTimerSource::stop() {
-    stopped_ = true;
     ring_->stop();
     if (timers_) timers_->stop();
 }
@@ -103,8 +99,6 @@ void RingAndTimerSource::drain(RecordSink& sink) {
     timers_->end_round(timer_side);
     facts_.buffer_bytes = ring_->facts().buffer_bytes + timers_->facts().buffer_bytes;
     facts_.fill_ns = std::min(ring_->facts().fill_ns, timers_->facts().fill_ns);
-    if (stopped_)
-        for (const std::uint32_t tid : share_.threads()) settle(tid, sink);
     if (const auto& note = timers_->facts().note; note != timers_note_) {
         timers_note_ = note;
         // What timers alone would say at the start, of their tick, is little for the kernel's time.
@@ -114,10 +108,6 @@ void RingAndTimerSource::drain(RecordSink& sink) {
         facts_.note = own_note_ + "; " + std::string(news);
         facts_.signal_lost = timers_->facts().signal_lost;
     }
-}
-
-void RingAndTimerSource::settle(std::uint32_t tid, RecordSink& out) {
-    if (const std::uint64_t more = share_.settle(tid); more != 0) out.take(MoreInSystemCalls{tid, more});
 }
 
 void RingAndTimerSource::take_timers_until(std::uint64_t time_ns, RecordSink& out) {
@@ -150,13 +140,12 @@ void RingAndTimerSource::take_of_ring(const Record& record, RecordSink& out) {
         if (lost.event == 0) share_.lost(lost.weight);
     };
     const auto count_not_sampled = [&](const TimeNotSampled& time) { share_.lost(time.cpu_ns); };
-    const auto settle_thread = [&](const ThreadEnded& end) {
+    const auto forget_thread = [&](const ThreadEnded& end) {
         take_timers_until(end.time_ns, out);
-        settle(end.tid, out);
         share_.forget(end.tid);
     };
     std::visit(
-        Overloaded{count_user_time, keep_order, count_lost, count_not_sampled, settle_thread, [](const auto&) {}},
+        Overloaded{count_user_time, keep_order, count_lost, count_not_sampled, forget_thread, [](const auto&) {}},
         record);
     out.take(record);
 }

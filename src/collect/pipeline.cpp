@@ -50,10 +50,7 @@ void Pipeline::on(const ThreadStarted& thread) {
     if (thread.tid != pid_) threads_.started(thread.tid, thread.parent_tid);
 }
 
-void Pipeline::on(const ThreadEnded& thread) {
-    threads_.ended(thread.tid, thread.time_ns);
-    call_stacks_.forget(thread.tid);
-}
+void Pipeline::on(const ThreadEnded& thread) { threads_.ended(thread.tid, thread.time_ns); }
 
 void Pipeline::on(const Throttled& throttled) {
     if (throttled.event == 0) {
@@ -96,7 +93,6 @@ void Pipeline::on(const TimeSample& raw) {
     sample.stack = stacks_.intern(walk_.frames, whole, labels_, raw.kernel_chain,
                                   raw.in_system_call ? stacks_.call_of(walk_.frames) : 0);
     write(sample, whole, threads_.shown(sample.thread));
-    if (whole && raw.in_system_call) call_stacks_.add(raw.tid, sample);
 }
 
 // Without registers there are no frames, and nothing is missing.
@@ -144,14 +140,6 @@ StackId Pipeline::stack_of(const RawSample& raw, std::uint64_t own_begin, std::u
         ++own;
     for (StackLabel& label : labels_) label.frame -= std::min<std::size_t>(label.frame, own);
     return stacks_.intern(std::span(walk_.frames).subspan(own), is_whole("allocations ended: "), labels_, {}, 0);
-}
-
-// The last samples in system calls get at most as much again as they stand for; the rest remains without a stack.
-void Pipeline::on(const MoreInSystemCalls& time) {
-    for (Sample sample : call_stacks_.share(time.tid, time.cpu_ns)) {
-        sample.weight = ledger_.sampled(sample.thread, sample.weight);
-        write(sample, true, threads_.shown(sample.thread));
-    }
 }
 
 // Code that was unloaded before its mapping was read (engines without perf records): it may be loaded again.
@@ -293,8 +281,7 @@ void Pipeline::find_labels(StackCopy copy, StackBeyond* beyond) {
 std::size_t Pipeline::memory() const {
     constexpr std::size_t node = 48;  // of a hash table with small entries, its bucket included
     return stacks_.memory() + unwinder_->statistics().memory + continuations_.memory() + scopes_.memory() +
-           threads_.memory() + ledger_.memory() + text_of_label_.size() * 3 * node + call_stacks_.memory() +
-           blocked_copy_.capacity();
+           threads_.memory() + ledger_.memory() + text_of_label_.size() * 3 * node + blocked_copy_.capacity();
 }
 
 }  // namespace flameprobe

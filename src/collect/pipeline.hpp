@@ -15,7 +15,6 @@
 #include "collect/continuation.hpp"
 #include "collect/ledger.hpp"
 #include "collect/profile_stacks.hpp"
-#include "collect/shared_stacks.hpp"
 #include "collect/thread_registry.hpp"
 #include "profile/sink.hpp"
 #include "scope/scanner.hpp"
@@ -99,7 +98,6 @@ private:
     void on(const SamplesLost& lost);
     void on(const Throttled& event);
     void on(const TimeNotSampled& time);
-    void on(const MoreInSystemCalls& time);
     void on(const auto&) {}
 
     void walk_copy(const RawSample& raw);
@@ -131,7 +129,6 @@ private:
     std::unordered_map<std::uint32_t, std::string> scope_texts_;  // by the string's number
     std::uint32_t strings_ = 0;                                   // in the profile
     Continuations continuations_;
-    CallStacks call_stacks_;
     std::vector<std::byte> blocked_copy_;
     EventId first_event_ = 1;
     std::vector<std::string> more_events_;  // by EventSample::event - 1
