@@ -50,7 +50,7 @@ void Pipeline::on(const ThreadStarted& thread) {
     if (thread.tid != pid_) threads_.started(thread.tid, thread.parent_tid);
 }
 
-void Pipeline::on(const ThreadEnded& thread) { threads_.ended(thread.tid, thread.time_ns); }
+void Pipeline::on(const ThreadEnded& thread) { threads_.ended(thread.tid); }
 
 void Pipeline::on(const Throttled& throttled) {
     if (throttled.event == 0) {

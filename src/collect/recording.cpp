@@ -65,33 +65,31 @@ void Recording::sample_allocations(alloc::State& state) {
     allocations_.emplace(pipeline_, state, first);
 }
 
-Result<void> Recording::resume() {
+Result<void> Recording::count_from(const CountedTo& from) {
     if (auto reopened = file_.reopen(); !reopened) return reopened;
     running_ = true;
-    counted_time_ns_ = clocks_.time_ns();
-    counted_process_ns_ = clocks_.process_ns();
-    counted_own_ns_ = clocks_.own_ns();
-    counted_units_ = unit_counts();
-    pipeline_.threads().resume();
-    usage_.begin(counted_time_ns_);
-    if (off_cpu_) off_cpu_->begin(counted_time_ns_);
+    counted_time_ns_ = from.time_ns;
+    counted_process_ns_ = from.process_ns;
+    counted_own_ns_ = from.own_ns;
+    counted_units_ = from.units;
+    usage_.begin(from.time_ns);
+    if (off_cpu_) off_cpu_->begin(from.time_ns);
     if (allocations_) allocations_->resume();
     return {};
 }
 
+Result<void> Recording::resume() {
+    auto counts = count_from({clocks_.time_ns(), clocks_.process_ns(), clocks_.own_ns(), {}, unit_counts()});
+    if (counts) pipeline_.threads().resume();
+    return counts;
+}
+
 Result<void> Recording::resume_from(const CountedTo& end) {
-    if (auto reopened = file_.reopen(); !reopened) return reopened;
-    running_ = true;
-    counted_time_ns_ = end.time_ns;
-    counted_process_ns_ = end.process_ns;
-    counted_own_ns_ = end.own_ns;
-    counted_units_ = end.units;
-    pipeline_.threads().resume_from(end.threads, end.time_ns);
+    auto counts = count_from(end);
+    if (!counts) return counts;
+    pipeline_.threads().resume_from(end.threads);
     if (end.ended) pipeline_.ledger().samples_all_time(true);
-    usage_.begin(end.time_ns);
-    if (off_cpu_) off_cpu_->begin(end.time_ns);
-    if (allocations_) allocations_->resume();
-    return {};
+    return counts;
 }
 
 Recording::CountedTo Recording::counted_to() const {

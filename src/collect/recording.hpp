@@ -147,6 +147,7 @@ public:
     const std::string& avoided() const { return file_.avoided(); }
 
 private:
+    Result<void> count_from(const CountedTo& from);
     void read_process_clocks();
     void read_units();
     void write_account();  // into the summary

@@ -3,7 +3,6 @@
 #include <errno.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "base/host_process.hpp"
 #include "base/paths.hpp"
@@ -16,7 +15,6 @@ constexpr std::size_t in_turn = 16;  // each costs some 10 us, where the collect
 // Of a thread that is renamed for each piece of work: what comes later stays under the last of these names.
 constexpr std::uint32_t most_names = 1000;
 constexpr std::uint64_t end_is_recent_ns = 2'000'000'000;
-constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
 
 std::string comm_of(const std::string& path) {
     constexpr std::size_t most = 15;  // prctl(2), PR_SET_NAME
@@ -51,9 +49,7 @@ void ThreadRegistry::identify(std::uint32_t tid, Living& living) {
 }
 
 void ThreadRegistry::set_cpu(const Living& living) {
-    Known& thread = threads_[living.id];
-    thread.cpu_ns = living.clock_ns - std::min(living.clock_ns, living.base_ns);
-    thread.most_cpu_ns = thread.cpu_ns + clocks_.behind_ns();
+    threads_[living.id].cpu_ns = living.clock_ns - std::min(living.clock_ns, living.base_ns);
 }
 
 /// A thread that is sampled on its way out, after its end was reported, has that CPU time in its account already.
@@ -95,7 +91,7 @@ void ThreadRegistry::started(std::uint32_t tid, std::uint32_t parent) {
     const auto known = living_.find(tid);
     if (known != living_.end()) {
         if (known->second.id == none && clocks_.thread_ns(tid) >= known->second.clock_ns) return;
-        ended(tid, clocks_.time_ns());
+        ended(tid);
     }
     ended_.erase(tid);
     const auto maker = living_.find(parent);
@@ -142,10 +138,10 @@ ThreadId ThreadRegistry::same_thread(const ThreadRegistry& before, ThreadId thre
     return id;
 }
 
-void ThreadRegistry::ended(std::uint32_t tid, std::uint64_t time_ns) {
+void ThreadRegistry::ended(std::uint32_t tid) {
     const auto known = living_.find(tid);
     if (known == living_.end()) return;
-    if (known->second.id != none) may_have_run_until(time_ns, known->second);
+    if (known->second.id != none) threads_[known->second.id].ended_without_report = true;
     ended_[tid] = {known->second.id,  known->second.base_ns, known->second.clock_ns,
                    clocks_.time_ns(), known->second.id,      std::move(known->second.name)};
     living_.erase(known);
@@ -160,7 +156,8 @@ std::optional<ThreadId> ThreadRegistry::end_reported(std::uint32_t tid, std::uin
     ended.time_ns = clocks_.time_ns();
     cpu_ns -= std::min(cpu_ns, ended.base_ns);
     if (id == none) return std::nullopt;
-    threads_[id].cpu_ns = threads_[id].most_cpu_ns = cpu_ns;
+    threads_[id].cpu_ns = cpu_ns;
+    threads_[id].ended_without_report = false;
     return id;
 }
 
@@ -181,21 +178,14 @@ std::vector<ThreadRegistry::Running> ThreadRegistry::running() const {
     return found;
 }
 
-void ThreadRegistry::may_have_run_until(std::uint64_t time_ns, const Living& living) {
-    Known& thread = threads_[living.id];
-    const std::uint64_t since = time_ns - std::min(time_ns, living.read_ns);
-    thread.most_cpu_ns = living.read_ns == 0 ? unlimited : thread.cpu_ns + since + clocks_.behind_ns();
-}
-
 void ThreadRegistry::read(std::uint32_t tid, Living& living) {
-    const std::uint64_t clock = clocks_.thread_ns(tid), now = clocks_.time_ns();
+    const std::uint64_t clock = clocks_.thread_ns(tid);
     if (clock == 0) {  // it has ended, and its clock with it
-        if (living.id != none) may_have_run_until(now, living);
+        if (living.id != none) threads_[living.id].ended_without_report = true;
         return;
     }
     living.ran = false;
     living.clock_ns = clock;
-    living.read_ns = now;
     if (living.id != none) set_cpu(living);
 }
 
@@ -225,16 +215,14 @@ void ThreadRegistry::resume() {
         Living& living = living_[tid];
         const std::uint64_t already = living.id == none ? 0 : threads_[living.id].cpu_ns;
         living.clock_ns = clocks_.thread_ns(tid);
-        living.read_ns = clocks_.time_ns();
         living.base_ns = living.clock_ns - std::min(living.clock_ns, already);
     }
 }
 
-void ThreadRegistry::resume_from(const Readings& readings, std::uint64_t time_ns) {
+void ThreadRegistry::resume_from(const Readings& readings) {
     for (const auto& [tid, clock_ns] : readings) {
         Living& living = living_[tid];
         living.base_ns = living.clock_ns = clock_ns;
-        living.read_ns = time_ns;
     }
 }
 
@@ -242,11 +230,6 @@ ThreadRegistry::Readings ThreadRegistry::readings() const {
     Readings readings;
     for (const auto& [tid, living] : living_) readings[tid] = living.clock_ns;
     return readings;
-}
-
-// A sample proves that its CPU time was used, and a clock may have been read before that.
-std::uint64_t ThreadRegistry::cpu_of(const Known& known) const {
-    return std::clamp(known.sampled, known.cpu_ns, std::max(known.cpu_ns, known.most_cpu_ns));
 }
 
 std::uint64_t ThreadRegistry::cpu_ns() const {
@@ -260,7 +243,10 @@ std::vector<ThreadAccount> ThreadRegistry::accounts() const {
     accounts.reserve(threads_.size());
     for (ThreadId id = 0; id < threads_.size(); ++id) {
         const Known& known = threads_[id];
-        if (!known.is_name_only) accounts.push_back({id, cpu_of(known), known.sampled});
+        if (known.is_name_only) continue;
+        // A sample proves that its CPU time was used.
+        const std::uint64_t proven = known.ended_without_report ? known.sampled : 0;
+        accounts.push_back({id, std::max(known.cpu_ns, proven), known.sampled});
     }
     return accounts;
 }

@@ -37,17 +37,14 @@ public:
     void started(std::uint32_t tid, std::uint32_t parent = 0);
     /// From now on what shown() gives has this name. The account stays one.
     void renamed(std::uint32_t tid, std::string_view name);
-    void ended(std::uint32_t tid, std::uint64_t time_ns);
+    void ended(std::uint32_t tid);
     /// The thread reported its CPU clock at its end (EndedThreads). `cpu_ns` becomes the part of it that counts, and
     /// goes into the thread's account; nullopt if it has none, since it was not sampled.
     std::optional<ThreadId> end_reported(std::uint32_t tid, std::uint64_t& cpu_ns);
     /// For threads with this name that ended without being sampled: one account for all of them, with tid 0.
     ThreadId unsampled(std::string_view name);
     /// Adds CPU time of such threads.
-    void used(ThreadId thread, std::uint64_t cpu_ns) {
-        threads_[thread].cpu_ns += cpu_ns;
-        threads_[thread].most_cpu_ns = std::max(threads_[thread].most_cpu_ns, threads_[thread].cpu_ns);
-    }
+    void used(ThreadId thread, std::uint64_t cpu_ns) { threads_[thread].cpu_ns += cpu_ns; }
     std::uint64_t behind_ns() const { return clocks_.behind_ns(); }
     /// A thread that lives and has used CPU time, as last read.
     struct Running {
@@ -84,8 +81,8 @@ public:
 
     /// CPU time from now on counts, of all threads that run now: for a start in the middle of the host's life.
     void resume();
-    /// CPU time counts from where another account of the same run left off, at `time_ns`.
-    void resume_from(const Readings& readings, std::uint64_t time_ns);
+    /// CPU time counts from where another account of the same run left off.
+    void resume_from(const Readings& readings);
     /// Reads the CPU clocks: of the threads that were sampled since the last call, and of some others in turn.
     void read_clocks();
     /// Reads those of all living threads, also of threads without samples and records.
@@ -108,16 +105,14 @@ private:
         bool ran = true;             // was sampled since its clock was read
         std::uint64_t base_ns = 0;   // its CPU clock when sampling began
         std::uint64_t clock_ns = 0;  // as last read
-        std::uint64_t read_ns = 0;   // when that was; 0: never
     };
-    /// A thread's CPU time as it was last read, and an upper bound for it, since clocks are read only from time to time
-    /// and end with their threads.
     struct Known {
         Thread thread;
         ThreadId shown = none;      // itself, or its present name's entry
         bool is_name_only = false;  // an entry for a later name, without an account
         std::uint32_t later_names = 0;
-        std::uint64_t cpu_ns = 0, most_cpu_ns = 0;
+        std::uint64_t cpu_ns = 0;              // as it was last read
+        bool ended_without_report = false;     // since then it may have used more
         std::uint64_t sampled = 0, noted = 0;  // see count()
         StackId last = 0;
     };
@@ -130,9 +125,7 @@ private:
     void identify(std::uint32_t tid, Living& living);
     std::string name_or_usual(std::string name) const;
     void set_cpu(const Living& living);
-    void may_have_run_until(std::uint64_t time_ns, const Living& living);
     void read(std::uint32_t tid, Living& living);
-    std::uint64_t cpu_of(const Known& known) const;
 
     ProfileSink& sink_;
     const CpuClocks& clocks_;
