@@ -1,5 +1,6 @@
 #include "symbolize/symbol_cache.hpp"
 
+#include <array>
 #include <map>
 #include <set>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "outside/byte_source.hpp"
 #include "outside/partial_sink.hpp"
 #include "outside/reader.hpp"
+#include "symbolize/parallel.hpp"
 #include "symbolize/provenance.hpp"
 
 namespace flameprobe {
@@ -138,17 +140,28 @@ std::vector<std::string> learn_names(const std::vector<std::string>& paths, cons
             more = follows && *follows;
         }
     }
-    std::vector<std::string> warnings;
-    const auto learn = [&](const CodeAddresses& all, const SymbolizeOptions& how) {
-        if (all.locations.empty()) return;
-        const SymbolChains chains = symbolize(all.mappings, all.locations, {}, how, warnings);
-        for (LocationId id = 0; id < all.locations.size(); ++id)
-            cache.add(all.mappings[all.locations[id].mapping], all.locations[id].address, how, chains[id]);
+    struct Part {
+        const CodeAddresses& code;
+        SymbolizeOptions how;
+        SymbolChains chains{};
+        std::vector<std::string> warnings{};
     };
-    learn(files, options);
-    SymbolizeOptions on_this_boot = options;
-    on_this_boot.same_boot = true;
-    learn(kernel, on_this_boot);
+    std::array<Part, 2> parts{Part{files, options}, Part{kernel, options}};
+    parts[1].how.same_boot = true;
+    // The kernel writes its list of symbols as slowly as debug information is read.
+    run_parallel(options.workers != 0 ? options.workers : allowed_cpus(), parts.size(), [&](std::size_t i) {
+        Part& part = parts[i];
+        if (!part.code.locations.empty())
+            part.chains = symbolize(part.code.mappings, part.code.locations, {}, part.how, part.warnings);
+    });
+    std::vector<std::string> warnings;
+    for (const Part& part : parts) {
+        for (LocationId id = 0; id < part.chains.size(); ++id) {
+            const Location& location = part.code.locations[id];
+            cache.add(part.code.mappings[location.mapping], location.address, part.how, part.chains[id]);
+        }
+        warnings.insert(warnings.end(), part.warnings.begin(), part.warnings.end());
+    }
     return warnings;
 }
 
