@@ -41,6 +41,7 @@ from programs import Missing  # noqa: E402
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env", f"LD_PRELOAD={LIBRARY}"]
 HEAD = ("program", "Hz", "user", "engine", "clock", "rooted", "kernel", "distance", "root's", "slower", "EINTR", "rounds", "load")
 EINTR = "EINTR"  # among the programs
+PROCESS = re.compile(r" (× )?[0-9]+$")  # a process's frame
 
 
 class Picture:
@@ -54,8 +55,10 @@ class Picture:
             facts = json.loads(render(profile, "-o", "-", "--format", "json").stdout)
             period = facts["sampling"]["period_ns"]
             self.clock += facts["cpu_time"]["process_ns"]
-            for frames, count in read_folded(profile.with_suffix(".folded").read_text()):
-                self.add(frames, count * period)
+            stacks = read_folded(profile.with_suffix(".folded").read_text())
+            several = all(PROCESS.search(frames[0]) for frames, _ in stacks)  # nginx's master, if a sample hit it
+            for frames, count in stacks:
+                self.add(frames[several:], count * period)
         return self
 
     def add(self, frames, weight):
