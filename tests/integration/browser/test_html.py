@@ -365,6 +365,25 @@ class HtmlTest(PageTest):
         self.open()
         self.assertEqual(scrolled(), 0)
 
+    def test_rows_of_threads_stay_in_sight(self):
+        self.page.size(1300, 520)
+        for fragment, edge in (("", -1), ("#i=1", 1)):
+            self.open("branches.html", fragment)
+            self.page.run("const g = document.getElementById('graph'); g.scrollTop = arguments[0] < 0 ? 0 : 1e9", edge)
+            texts = [text for text, _ in self.drawn()]
+            self.assertIn("main", texts)
+            self.assertNotIn("level_2", texts)
+            canvas = self.page.driver.find_element(By.CSS_SELECTOR, "#graph canvas")
+            far = canvas.size["height"] // 2
+            for row, name in ((0, "all"), (1, "main")):
+                ActionChains(self.page.driver).move_to_element_with_offset(canvas, 0, -edge * int(far - 19 * (row + .5))).perform()
+                self.assertTrue(self.details().startswith(name + " – "), (fragment, row, self.details()))
+        # What the keys lead to does not stop below them.
+        self.open("branches.html")
+        self.page.run("document.getElementById('graph').scrollTop = 0")
+        self.keys(Keys.HOME, Keys.ARROW_UP, Keys.ARROW_UP)
+        self.assertIn("level_0", [text for text, _ in self.drawn()])
+
     def test_nothing_jumps(self):
         self.open()
         place = "const r = document.querySelector('#graph canvas').getBoundingClientRect(); return [r.top, r.height]"

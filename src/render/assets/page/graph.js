@@ -1,9 +1,10 @@
 // A tree on a canvas. Only visible boxes are made and painted, so neither depth nor number of frames has a limit.
+import {THREAD} from "./data.js";
 import {ROW, paintGraph, visit} from "./paint.js";
 import {led} from "../shared/zoom.js";
 import {element} from "./tools.js";
 
-const MOST_PRINTED = 4000;
+const MOST_PRINTED = 4000, MOST_KEPT = 3;
 
 export class Graph {
   // `on` has the callbacks hover(spot, event or none), focus(node), zoom(), rows(), key(event, node) and menu(node, event). A spot is a node,
@@ -37,9 +38,10 @@ export class Graph {
     const zoomed = tree.at(address);
     Object.assign(this, {tree, rootBelow, zoomed, focused: zoomed, hovered: null, from: zoomed.x, to: zoomed.x + zoomed.total});
     this.goal = [this.from, this.to];
+    this.kept = this.rowsToKeep();
     cancelAnimationFrame(this.moving);
     this.measure();
-    // The heaviest path is in sight up to its end; the root's row always is.
+    // The heaviest path is in sight up to its end; the rows to keep always are.
     const far = Math.max(0, (tree.heaviest?.(zoomed).depth ?? 0) + 2 - Math.floor(this.holder.clientHeight / ROW)) * ROW;
     this.scrolled = this.far = far;
     this.paintSoon();
@@ -53,6 +55,17 @@ export class Graph {
     if (this.whole) this.on.rows?.();
   }
   get high() { return this.rows * ROW; }
+  // The root's row and those of processes and threads stay in sight while the others scroll.
+  rowsToKeep() {
+    const {tree} = this, {kind} = tree.profile.functions, heaviest = (kids) => kids.reduce((a, b) => b.total > a.total ? b : a);
+    let rows = 1;
+    for (let kids = tree.kids(tree.root); rows < MOST_KEPT && kids.length && !tree.up; rows++) {
+      const kid = heaviest(kids);
+      if (kind[kid.fn] !== THREAD) break;
+      kids = tree.kids(kid);
+    }
+    return rows;
+  }
   // Opens a folded box.
   unfold(box) {
     const first = this.tree.unfold(box);
@@ -109,9 +122,8 @@ export class Graph {
   top(depth) {
     const lift = this.rootBelow ? Math.max(this.holder.clientHeight - this.rows * ROW, 0) : 0;
     const top = (this.rootBelow ? this.rows - 1 - depth : depth) * ROW + lift - this.holder.scrollTop;
-    // The root row stays visible while scrolling.
-    if (depth > 0) return top;
-    return this.rootBelow ? Math.min(top, this.holder.clientHeight - ROW) : Math.max(top, 0);
+    if (depth >= this.kept) return top;
+    return this.rootBelow ? Math.min(top, this.holder.clientHeight - ROW * (depth + 1)) : Math.max(top, ROW * depth);
   }
   paint() {
     const {holder, canvas, pen} = this, width = holder.clientWidth, height = holder.clientHeight, ratio = devicePixelRatio || 1;
@@ -129,10 +141,10 @@ export class Graph {
     const area = this.canvas.getBoundingClientRect(), x = event.clientX - area.left, y = event.clientY - area.top;
     const over = (left, wide, top) => x >= left && x < left + wide && y >= top && y < top + ROW;
     let found = null;
-    visit(this, area.width, area.height, (node, left, wide, top) => { if (over(left, wide, top) && !(found && node === this.tree.root && this.top(1) === top)) found = {node}; },
-      (node, first, end, left, wide, top) => { if (!found && over(left, wide, top)) found = {node, kids: this.tree.kids(node).slice(first, end)}; });
-    const rootTop = this.top(0);
-    return y >= rootTop && y < rootTop + ROW ? {node: this.tree.root} : found;
+    // What is kept in sight lies over what is scrolled below it.
+    visit(this, area.width, area.height, (node, left, wide, top) => { if (over(left, wide, top) && !(found && node.depth >= this.kept)) found = {node}; },
+      (node, first, end, left, wide, top) => { if (over(left, wide, top) && !(found && node.depth + 1 >= this.kept)) found = {node, kids: this.tree.kids(node).slice(first, end)}; });
+    return found;
   }
   hover(event) {
     const spot = this.spot(event), node = spot && !spot.kids ? spot.node : null;
@@ -210,14 +222,14 @@ export class Graph {
   }
   // A key that was pressed elsewhere.
   take(event) {
-    this.canvas.focus({preventScroll: true});
     this.key(event);
+    if (event.defaultPrevented) this.canvas.focus({preventScroll: true});
   }
   focus(node) {
     if (!node) return;
     this.focused = node;
-    const top = this.top(node.depth), low = this.rootBelow && node.depth > 0 ? ROW : 0;
-    if (top < 0) this.holder.scrollTop += top;
+    const top = this.top(node.depth), over = node.depth < this.kept ? 0 : this.kept * ROW, [high, low] = this.rootBelow ? [0, over] : [over, 0];
+    if (top < high) this.holder.scrollTop += top - high;
     if (top + ROW + low > this.holder.clientHeight) this.holder.scrollTop += top + ROW + low - this.holder.clientHeight;
     this.paintSoon();
     this.on.focus(node);

@@ -38,17 +38,16 @@ class Painter {
     Object.assign(this, {graph, pen, context, tree, width, height, ink: context.ink(), outlines: [], ancestors: new Set(pathTo(zoomed))});
   }
   paint() {
-    const {pen, tree, width, height} = this;
-    let root = null;
+    const {graph, pen, width, height} = this, kept = [];
     pen.clearRect(0, 0, width, height);
     pen.font = this.context.font;
     pen.textBaseline = "alphabetic";
-    visit(this.graph, width, height, (node, ...where) => { if (node === tree.root) root = where; else this.box(node, ...where); }, (...run) => this.run(...run));
-    // Painted last, over the rows that are scrolled below it.
-    if (root) {
-      pen.clearRect(0, root[2] - 1, width, ROW + 1);
-      this.box(tree.root, ...root);
-    }
+    const paint = (depth, part) => { if (depth < graph.kept) kept.push(part); else part(); };
+    visit(graph, width, height, (node, ...where) => paint(node.depth, () => this.box(node, ...where)), (node, ...run) => paint(node.depth + 1, () => this.run(node, ...run)));
+    // Painted last, over the rows that are scrolled below them.
+    const edge = graph.top(graph.rootBelow ? graph.kept - 1 : 0);
+    pen.clearRect(0, edge - 1, width, graph.kept * ROW + 1);
+    for (const part of kept) part();
     pen.globalAlpha = 1;
     for (const outline of this.outlines) this.outline(...outline);
   }
