@@ -167,10 +167,38 @@ private:
         }
     }
 
+    std::string_view name(FunctionId function) const {
+        return profile_.strings.view(profile_.functions[function].name);
+    }
+    bool is_thread(FunctionId function) const {
+        return function != omitted_ && profile_.functions[function].kind == FrameKind::thread;
+    }
+    /// "postgres" in "postgres: walwriter 4711".
+    static bool is_named_after(std::string_view process, std::string_view thread) {
+        constexpr std::size_t longest = 15;  // of the kernel's names of threads
+        if (thread.empty() || !process.starts_with(thread)) return false;
+        return thread.size() == longest || process.substr(thread.size()).find_first_of(": ") == 0;
+    }
+    /// A process whose threads all have its own name is told once: they are its box.
+    void join_own_threads(const NewBox& box, std::uint32_t id) {
+        if (!profile_.process_first || box.depth != 1 || box.kind != BoxKind::function || !is_thread(box.function))
+            return;
+        const bool own = std::all_of(next_.begin(), next_.end(), [&](const auto& entry) {
+            const FunctionId function = function_of(entry);
+            return is_thread(function) && is_named_after(name(box.function), name(function));
+        });
+        if (!own) return;
+        for (const auto& thread : std::exchange(next_, {})) {
+            sink_.node(id, thread.node);
+            stacks_.add_next(thread, next_);
+        }
+    }
+
     /// Groups next_ by function and pushes the groups onto the stack of pending ones, last name first.
     void expand(const NewBox& box, std::uint32_t id, bool first) {
         if (first) stacks_.add_first(next_);
         join_nameless(box, id);
+        join_own_threads(box, id);
         groups_.clear();
         std::uint64_t below = 0;
         for (const auto& entry : next_) {

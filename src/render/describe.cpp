@@ -15,14 +15,16 @@ namespace {
 
 constexpr std::size_t longest_name = 600;  // bytes in a tooltip: enough to tell two templates apart
 
-std::string place_text(const NamedProfile& profile, const Function& function) {
+std::string place_text(const NamedProfile& profile, const Function& function, bool process) {
     std::string text;
     const auto add = [&](std::string_view part) {
         if (part.empty()) return;
         if (!text.empty()) text += ", ";
         text += part;
     };
-    if (function.kind == FrameKind::note)
+    if (process)
+        add("process");
+    else if (function.kind == FrameKind::note)
         add(role_text(role_of_note(profile.strings.view(function.name))));
     else if (function.kind != FrameKind::user)
         add(kind_text(function.kind));
@@ -157,7 +159,9 @@ std::string box_tooltip(const NamedProfile& profile, const CallTree& tree, const
     } else if (box.kind == BoxKind::folded) {
         text += "\nframes that only lead on: click to see them";
     } else if (box.kind == BoxKind::function) {
-        const std::string place = place_text(profile, profile.functions[box.function]);
+        const Function& function = profile.functions[box.function];
+        const bool process = profile.process_first && box.depth == 1 && function.kind == FrameKind::thread;
+        const std::string place = place_text(profile, function, process);
         if (!place.empty()) text += "\n" + place;
     }
     return text;

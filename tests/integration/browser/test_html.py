@@ -384,6 +384,14 @@ class HtmlTest(PageTest):
         self.keys(Keys.HOME, Keys.ARROW_UP, Keys.ARROW_UP)
         self.assertIn("level_0", [text for text, _ in self.drawn()])
 
+    def test_a_process_with_threads_of_its_name_is_one_row(self):
+        self.open("processes.html")
+        texts = [text for text, _ in self.drawn()]
+        self.assertEqual([text for text in texts if re.match("cc1|make", text)], ["cc1 8", "cc1 9"])
+        self.over_row(1).perform()
+        self.settle()
+        self.assertEqual(self.id("tip").text.split("\n")[-1], "process")
+
     def test_nothing_jumps(self):
         self.open()
         place = "const r = document.querySelector('#graph canvas').getBoundingClientRect(); return [r.top, r.height]"

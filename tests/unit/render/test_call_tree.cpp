@@ -43,6 +43,25 @@ TEST_CASE("children stand in the order of their names, each once") {
           " a.cold 21+10 10\n");
 }
 
+TEST_CASE("a process whose threads all have its name is one row, in both directions no other is lost") {
+    ProfileOf made;
+    made.folded("t:postgres: walwriter 7;t:postgres;main;wait 5\nt:server 8;t:server;main 2\nt:server 8;t:io;main 1\n");
+    made.profile.process_first = true;
+    CHECK(text_of(made.profile, tree_of(made.profile)) ==
+          "all 0+8 0\n"
+          " postgres: walwriter 7 0+5 0\n"
+          "  main 0+5 0\n"
+          "   wait 0+5 5\n"
+          " server 8 5+3 0\n"
+          "  io 5+1 0\n"
+          "   main 5+1 1\n"
+          "  server 6+2 0\n"
+          "   main 6+2 2\n");
+    CHECK(tree_of(made.profile, {.reverse = true}).boxes.size() == 10);
+    made.profile.process_first = false;
+    CHECK(tree_of(made.profile).boxes.size() == 10);
+}
+
 TEST_CASE("lines and threads of one function are one box") {
     ProfileOf made;
     made.stack({"main@3", "f@10"}, 5, 0).stack({"main@4", "f@10"}, 6, 1).stack({"main@4", "f@11", "g"}, 7, 1);

@@ -115,6 +115,9 @@ class Profile {
     // number.
     this.order = Uint32Array.from(this.functions.name, (_, fn) => fn);
     for (const [fn, group] of [...this.merged].reverse()) this.order[group] = fn;
+    // The frames of a run's processes, and of several that are one.
+    this.processes = new Set(this.threads.map(([, , process]) => process));
+    for (const [fn, group] of this.merged) if (this.processes.has(fn)) this.processes.add(group);
     // The same for the same thread in another profile of the run.
     this.threadKeys = this.threads.map(([tid, name, process]) => tid || `${this.name(process)} ${name}`);
   }
@@ -168,7 +171,8 @@ class Profile {
   key(fn) { return [this.name(fn), this.kind(fn), this.module(fn), this.path(fn), this.functions.line[fn]].join("\n"); }
   place(fn) {
     const file = this.path(fn).replace(/^.*\//, ""), line = this.functions.line[fn];
-    return [this.kind(fn) === NOTE ? ROLES[this.functions.role[fn]] : KINDS[this.kind(fn)], file ? file + (line ? ":" + line : "") : "", this.module(fn)].filter(Boolean).join(", ");
+    const kind = this.kind(fn) === NOTE ? ROLES[this.functions.role[fn]] : this.processes.has(fn) ? "process" : KINDS[this.kind(fn)];
+    return [kind, file ? file + (line ? ":" + line : "") : "", this.module(fn)].filter(Boolean).join(", ");
   }
   // What a function belongs to, in a word: its outermost namespace or crate, else its file.
   family(fn) {
