@@ -13,6 +13,8 @@ namespace flameprobe {
 
 namespace {
 
+constexpr std::string_view various = "various";  // of a merge (tools/render/merge_facts.cpp)
+
 double as_double(std::uint64_t value) { return static_cast<double>(value); }
 
 /// A number of samples, and their share of the time.
@@ -50,7 +52,7 @@ std::string sampling_text(const RunInfo& run, const Summary& summary) {
 
 std::string how_text(const RunInfo& run) {
     std::string text = "engine " + run.engine;
-    if (!run.engine_reason.empty()) text += " (" + run.engine_reason + ")";
+    if (!run.engine_reason.empty() && run.engine_reason != various) text += " (" + run.engine_reason + ")";
     text += "; unwinder " + run.unwinder;
     if (run.stack_bytes > 0) text += ", " + bytes_text(run.stack_bytes) + " of stack a sample";
     if (!run.kernel.empty()) text += "; kernel " + run.kernel;
@@ -153,8 +155,6 @@ std::string age_text(const NamedProfile& profile) {
     return "allocated " + duration_text(age.mean_ns) + " before the end in the mean, the oldest " +
            duration_text(age.oldest_ns);
 }
-
-constexpr std::string_view various = "various";  // of a merge (tools/render/merge_facts.cpp)
 
 }  // namespace
 

@@ -177,6 +177,18 @@ TEST_CASE("periods that differ by chance are one frequency, and the mean keeps t
     CHECK(merged.run.period_ns == 10'000'000);
 }
 
+TEST_CASE("of a method what differs between runs is not told") {
+    ProfileMerger merger;
+    for (const char* why : {"perf_event_open is permitted here", "was asked for"}) {
+        NamedProfile input = with_run(std::move(ProfileOf().folded("a 5\n")), 1, 1000, 100);
+        input.run.engine = "ring";
+        input.run.engine_reason = why;
+        merger.add(input);
+    }
+    for (const Fact& fact : run_facts(merger.take()))
+        if (fact.label == "Method") CHECK(fact.value.starts_with("engine ring; unwinder "));
+}
+
 TEST_CASE("a process is the first frame of its stacks, and the table of processes has the heaviest first") {
     ProfileMerger merger;
     std::vector<ProcessShare> shares;
