@@ -96,8 +96,19 @@ class SvgTest(BrowserCase):
             for above, below in zip(boxes, boxes[1:]):
                 self.assertLessEqual(above[3], below[2] + 1, boxes)
             self.assertEqual(self.page.run(OVERFLOW), [])
-            root = self.page.run("return document.querySelector('.frames > g > rect').getBoundingClientRect().bottom")
-            self.assertLessEqual(root, 600)
+            root = "return document.querySelector('.frames > g > rect').getBoundingClientRect().bottom"
+            self.assertLessEqual(self.page.run(root), 600)
+            # A title that is longer than a line breaks; what stands below it goes down.
+            self.page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": 300, "height": 600, "deviceScaleFactor": 1, "mobile": True})
+            self.open()
+            title, below = self.page.run("""return [Array.from(document.querySelectorAll('.title tspan'), (line) => line.textContent),
+              ['.title', '.subtitle', '.bar input', '.legend', '.frames'].map((one) => document.querySelector(one).getBoundingClientRect()).map(({right, top, bottom}) => [right, top, bottom])]""")
+            self.assertEqual(" ".join(title), "CPU flame graph of server, pid 4711")
+            self.assertGreater(len(title), 1)
+            for above, low in zip(below, below[1:]):
+                self.assertLessEqual(above[2], low[1] + 1, below)
+            self.assertLessEqual(max(right for right, _, _ in below), 300)
+            self.assertLessEqual(self.page.run(root), 600)
         finally:
             self.page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
@@ -137,6 +148,10 @@ class SvgTest(BrowserCase):
         self.assertEqual(self.focused(), "[lost]")
         self.keys("?")
         self.assertIn("next and previous match", self.page.run("return document.querySelector('.details').textContent"))
+        self.page.size(640, 700)
+        self.keys("?")
+        self.assertLessEqual(self.page.run("return document.querySelector('.details').getBoundingClientRect().right"), 640)
+        self.page.size(1300, 800)
         self.keys("/", "string_view")
         self.assertTrue(self.status().startswith("no match"), self.status())
         self.keys(Keys.ESCAPE, "/", "trie::walk")

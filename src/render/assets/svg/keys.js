@@ -28,6 +28,7 @@ function onGraphKey(event) {
   event.preventDefault();
   if (opens) open(focused, true); else focusFrame(to(), true);
 }
+const KEYS = "arrows, Home: walk · Enter, click: zoom · Escape: back · /: search · n, N: next and previous match · Ctrl-C: copy a stack";
 function onKey(event) {
   const mine = alone || svg.contains(event.target);
   const typing = event.target === input;
@@ -46,7 +47,7 @@ function onKey(event) {
   } else if (typing && event.key === "Enter") {
     focusFrame(nextHit(event.shiftKey ? -1 : 1) || focused, true);
   } else if (mine && event.key === "?" && !typing && details) {
-    details.textContent = "Keys: arrows and Home walk, Enter or a click zooms, Escape goes back, / searches, n and N are the next and previous match, Ctrl-C copies a stack";
+    details.textContent = fit(penIn(fontOf(details)), KEYS, svg.getBoundingClientRect().width - 2 * MARGIN);
     if (legend) legend.style.display = "none";
   } else if (alone && !typing && event.target === svg) {
     onGraphKey(event);

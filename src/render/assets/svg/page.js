@@ -1,10 +1,31 @@
-// In a narrow window the search box stands below the title, and the legend breaks. Everything below goes down by `lower`.
+// As many lines as there is room for words.
+function writeLines(element, words, room, x, high) {
+  const pen = penIn(fontOf(element)), lines = [];
+  for (const word of words) {
+    const longer = lines.length ? lines[lines.length - 1] + " " + word : word;
+    if (lines.length && textWidth(pen, longer) <= room) lines[lines.length - 1] = longer; else lines.push(word);
+  }
+  element.textContent = "";
+  lines.forEach((line, at) => add(element, SVG, "tspan", {x, dy: at ? high : 0}, line));
+  return lines.length;
+}
+// In a narrow window title and legend break, and the search box stands below the title. Everything below goes down by `lower`.
 const NARROW = 640, BAR_LOWER = 50, LEGEND_LOWER = 38, LEGEND_LINE = 18, LEGEND_GAP = 16, graphTop = graph.y.baseVal.value, legendTop = Number(legend?.getAttribute("y") ?? 0);
+const heads = Array.from(svg.querySelectorAll(".title, .subtitle"), (element) => ({element, text: element.textContent, top: Number(element.getAttribute("y"))}));
+const HEAD_LINES = [24, 18];
 let lower = 0;
 const isNarrow = () => svg.getBoundingClientRect().width < NARROW;
 function placeHead() {
-  const at = isNarrow() ? LEGEND_LOWER : 0, right = svg.getBoundingClientRect().width - MARGIN;
-  holder.setAttribute("y", isNarrow() ? BAR_LOWER : 0);
+  const right = svg.getBoundingClientRect().width - MARGIN;
+  let down = 0;
+  heads.forEach(({element, text, top}, at) => {
+    element.setAttribute("y", top + down);
+    if (!isNarrow()) return;
+    const room = right - MARGIN, words = text.split(" ").map((word) => fit(penIn(fontOf(element)), word, room));
+    down += (writeLines(element, words, room, MARGIN, HEAD_LINES[at]) - 1) * HEAD_LINES[at];
+  });
+  const at = isNarrow() ? LEGEND_LOWER + down : 0;
+  holder.setAttribute("y", isNarrow() ? BAR_LOWER + down : 0);
   for (const line of [legend, details]) line?.setAttribute("y", legendTop + at);
   let x = MARGIN, line = 0;
   for (const part of legend?.children ?? []) {
@@ -25,32 +46,25 @@ const facts = Array.from(svg.querySelectorAll(".fact"), (element) => ({
   element, key: element.previousElementSibling, words: Array.from(element.children, (line) => line.textContent).join(" ").split(" ")
 }));
 let graphHeight = graph.height.baseVal.value;
-const restHeight = Number(svg.getAttribute("height")) - graphHeight, firstFact = Number(facts[0]?.key.getAttribute("y")) - graphHeight, rule = svg.querySelector(".rule"), ruleTop = rule?.y.baseVal.value - graphHeight;
+const FACT_LINE = 17, restHeight = Number(svg.getAttribute("height")) - graphHeight, firstFact = Number(facts[0]?.key.getAttribute("y")) - graphHeight, rule = svg.querySelector(".rule"), ruleTop = rule?.y.baseVal.value - graphHeight;
 function breakFacts() {
   const below = graphHeight - cut + lower;
   svg.setAttribute("height", restHeight + below);
   if (facts.length === 0) return;
   rule.setAttribute("y", ruleTop + below);
-  const x = Number(facts[0].element.getAttribute("x")), font = fontOf(facts[0].element);
+  const x = Number(facts[0].element.getAttribute("x"));
   const room = svg.getBoundingClientRect().width - x - MARGIN;
   let y = firstFact + below;
   for (const fact of facts) {
     fact.key.setAttribute("y", y);
     fact.element.setAttribute("y", y);
-    fact.element.textContent = "";
-    const lines = [];
-    for (const word of fact.words) {
-      const longer = lines.length ? lines[lines.length - 1] + " " + word : word;
-      if (lines.length && textWidth(penIn(font), longer) <= room) lines[lines.length - 1] = longer; else lines.push(word);
-    }
-    lines.forEach((line, at) => add(fact.element, SVG, "tspan", {x, dy: at ? 17 : 0}, line));
-    y += 17 * lines.length;
+    y += FACT_LINE * writeLines(fact.element, fact.words, room, x, FACT_LINE);
   }
   svg.setAttribute("height", y + 4);
 }
-const heads = Array.from(svg.querySelectorAll(".title, .subtitle"), (element) => ({element, text: element.textContent}));
 function fitHeads() {
-  const left = isNarrow() ? svg.getBoundingClientRect().right : Math.min(...Array.from(bar.children, (item) => item.getBoundingClientRect().left || Infinity));
+  if (isNarrow()) return;
+  const left = Math.min(...Array.from(bar.children, (item) => item.getBoundingClientRect().left || Infinity));
   const room = left - svg.getBoundingClientRect().left - MARGIN - 14;
   for (const head of heads) head.element.textContent = fit(penIn(fontOf(head.element)), head.text, room);
 }
