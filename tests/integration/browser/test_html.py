@@ -347,6 +347,31 @@ class HtmlTest(PageTest):
         self.assertIn("Fold glue", self.id("keys").text)
         self.keys(Keys.ESCAPE)
         self.assertFalse(self.id("keys").is_displayed())
+        # From the graph Escape ends a search, too.
+        self.open(fragment="#s=map::find")
+        self.keys(Keys.ARROW_UP, Keys.ESCAPE)
+        self.assertEqual(self.text("result"), "")
+
+    def test_keys_work_behind_a_button_and_in_every_view(self):
+        self.open()
+        pressed = lambda name: self.id(name).get_attribute("aria-pressed")
+        self.id("own").click()
+        self.keys(Keys.SHIFT)
+        self.assertEqual(self.page.run("return document.activeElement.id"), "own")  # as Shift-Tab needs it
+        self.keys("g")
+        self.assertEqual(pressed("fold"), "true")
+        self.id("own").click()
+        self.keys(Keys.ARROW_UP)
+        self.assertIn("worker-1 – ", self.details())
+        for view in ("tree", "table", "sandwich"):
+            self.open(fragment="#view=" + view)
+            self.keys("w")
+            self.assertEqual(pressed("own"), "true", view)
+            self.keys("u")
+            self.assertEqual(pressed("own"), "false", view)
+            self.keys("?")
+            self.assertTrue(self.id("keys").is_displayed(), view)
+            self.keys(Keys.ESCAPE)
 
     def test_the_end_of_the_heaviest_path_is_in_sight(self):
         self.page.size(1300, 420)
@@ -593,10 +618,12 @@ class HtmlTest(PageTest):
     def test_names_are_short_and_whole_on_demand(self):
         self.open(fragment="#view=table")
         self.assertIn("std::map::find", {row[2] for row in self.rows()})
-        self.keys("l")
-        self.id("long").click()
-        self.assertTrue(any(row[2].startswith("std::map<std::string, Item, std::less<std::string>") for row in self.rows()))
-        self.assertIn("long=1", self.page.run("return location.hash"))
+        for switch in (lambda: self.id("long").click(), lambda: self.keys("l")):
+            self.assertFalse(any(row[2].startswith("std::map<") for row in self.rows()))
+            switch()
+            self.assertTrue(any(row[2].startswith("std::map<std::string, Item, std::less<std::string>") for row in self.rows()))
+            self.assertIn("long=1", self.page.run("return location.hash"))
+            self.keys("l")
 
     def drawn(self):
         """What the graph writes: every label."""
@@ -660,6 +687,22 @@ class HtmlTest(PageTest):
         self.assertEqual(self.page.run("return document.activeElement.getAttribute('role')"), "menuitem")
         self.keys(Keys.ESCAPE)
         self.assertTrue(self.page.run("return document.getElementById('menu').hidden"))
+        # Its letters work in it; in a low window it scrolls.
+        self.over_row(1).context_click().perform()
+        self.keys("w")
+        self.assertEqual(self.id("own").get_attribute("aria-pressed"), "true")
+        self.assertTrue(self.page.run("return document.getElementById('menu').hidden"))
+        self.keys("w")
+        self.page.size(1300, 420)
+        canvas = self.page.driver.find_element(By.CSS_SELECTOR, "#graph canvas")
+        ActionChains(self.page.driver).move_to_element_with_offset(canvas, 0, canvas.size["height"] // 2 - 28).context_click().perform()
+        self.assertLessEqual(self.page.run("return document.getElementById('menu').getBoundingClientRect().bottom"), 420)
+        self.keys(Keys.ARROW_UP)  # to the last
+        last = self.page.run("const {bottom} = document.activeElement.getBoundingClientRect(); return [document.activeElement.textContent, bottom]")
+        self.assertIn("Show everything again", last[0])
+        self.assertLessEqual(last[1], 420)
+        self.keys(Keys.ESCAPE)
+        self.page.size(1300, 800)
         self.over_row(5).context_click().perform()
         self.page.driver.find_element(By.XPATH, "//*[@role='menuitem']/span[starts-with(text(), 'Focus')]").click()
         self.settle()

@@ -6,19 +6,19 @@ import {framesTo} from "./lazy_tree.js";
 
 export class Actions {
   constructor(page) { this.page = page; }
-  // The kinds of actions that apply to a frame.
+  // The kinds of actions that apply to a frame, or to none.
   kindsOf(node) {
-    const {profile, compare, source} = this.page;
-    return {node: node.fn !== profile.all && !node.folded, compare: compare !== null, time: profile.bins > 1, source: source?.has(node.fn) === true};
+    const {profile, compare, source} = this.page, frame = node !== null;
+    return {frame, node: frame && node.fn !== profile.all && !node.folded, compare: frame && compare !== null, time: frame && profile.bins > 1, source: frame && source?.has(node.fn) === true};
   }
+  // node: the one with the focus, or null where there is no graph.
   key(event, node) {
-    const {page} = this;
-    if (event.key === "n" || event.key === "N") return page.finder.goOn(event.key === "n" ? 1 : -1);
-    if (event.key === "?") return find("keys").showModal();
-    const action = ACTIONS.find((one) => one.key === event.key);
-    if (!action || action.of && !this.kindsOf(node)[action.of]) return;
+    const {page} = this, action = ACTIONS.find((one) => one.key === event.key), step = {n: 1, N: -1}[event.key];
+    if (step) page.finder.goOn(step);
+    else if (event.key === "?") find("keys").showModal();
+    else if (!action || action.of && !this.kindsOf(node)[action.of]) return;
+    else this.act(action.key, node, page.graphs.find((one) => one.focused === node));
     event.preventDefault();
-    this.act(action.key, node, page.graphs.find((one) => one.focused === node));
   }
   act(key, node, graph) {
     const {page} = this, {profile, state} = page, only = () => "^" + escapeRegex(profile.name(node.fn)) + "$";

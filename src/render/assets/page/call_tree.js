@@ -83,9 +83,9 @@ export class CallTree {
   }
   // A key that was pressed elsewhere.
   take(event) {
-    this.list.holder.focus();
     this.press(event);
     if (!event.defaultPrevented) this.list.press(event);
+    if (event.defaultPrevented) this.list.holder.focus();
   }
   fill(line, node) {
     const {page, tree} = this, kids = this.kids(node), cell = (key) => element(line, "span", {class: "cell " + key, role: "gridcell"});

@@ -76,6 +76,7 @@ export function onKey(event, clear) {
   } else if (event.target.getAttribute?.("role") === "tab" && (event.key === "ArrowLeft" || event.key === "ArrowRight")) {
     const tabs = Array.from(document.querySelectorAll("[role=tab]:not([hidden])")), step = event.key === "ArrowLeft" ? tabs.length - 1 : 1;
     const next = tabs[(tabs.indexOf(event.target) + step) % tabs.length];
+    event.preventDefault();
     next.click();
     next.focus();
   }

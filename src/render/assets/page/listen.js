@@ -31,11 +31,14 @@ export function listen(page) {
   for (const [event, on] of [["beforeprint", true], ["afterprint", false]]) addEventListener(event, () => page.print(on));
   addEventListener("hashchange", () => { page.memory = new Memory(); state.load(page.profile); page.show(); });
   addEventListener("keydown", (event) => {
-    const shown = {graph: page.main, tree: page.callTree}[state.view], free = event.target === document.body;
-    if (free && event.key === "?") return keys.showModal();
-    onKey(event, () => { find("search").value = ""; page.change({search: ""}); });
-    // Without a click first: what nothing else takes is for the graph.
-    if (!free || !shown || event.defaultPrevented || event.key === "Tab") return;
-    shown.take(event);
+    const {target, key} = event, clear = () => { find("search").value = ""; page.change({search: ""}); };
+    onKey(event, clear);
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || target.closest?.("input, select, dialog, #menu")) return;
+    if (key === "Escape" && state.search) return clear();
+    // Without a click first: what nothing else takes is for the graph, or for the page.
+    const pressed = target !== document.body && (key === "Enter" || key === " ");
+    if (pressed || key === "Tab" || target.closest?.(".scroll")) return;
+    ({graph: page.main, tree: page.callTree}[state.view])?.take(event);
+    if (!event.defaultPrevented) actions.key(event, null);
   });
 }

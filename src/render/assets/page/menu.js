@@ -9,14 +9,14 @@ export const ACTIONS = [
   {key: "s", text: "Source", of: "source"},
   {key: "c", text: "Copy stack", of: "node"},
   {key: "C", text: "Copy name", of: "node"},
-  {key: "p", text: "To the end of the heaviest path"},
+  {key: "p", text: "To the end of the heaviest path", of: "frame"},
   {key: "g", text: "Fold glue and recursion"},
   {key: "w", text: "Own code: a box for each run of others'"},
-  {key: "x", text: "Fold frames that only lead on, or show each"},
-  {key: "b", text: "Siblings by name, or the heaviest first"},
+  {key: "x", text: "Fold frames that only lead on, or show each", of: "frame"},
+  {key: "b", text: "Siblings by name, or the heaviest first", of: "frame"},
   {key: "m", text: "Merge like threads"},
   {key: "l", text: "Whole names"},
-  {key: "t", text: "Table beside the graph, or above it, where there is room"},
+  {key: "t", text: "Table beside the graph, or above it, where there is room", of: "frame"},
   {key: "d", text: "Before, after, both, difference", of: "compare"},
   {key: "y", text: "Over time", of: "time"},
   {key: "u", text: "Show everything again"}
@@ -68,8 +68,10 @@ export class Menu {
   }
   key(event) {
     const items = this.items.filter((item) => !item.hidden), at = items.indexOf(document.activeElement);
-    const steps = {ArrowDown: 1, ArrowUp: items.length - 1};
-    if (event.key === "Escape" || event.key === "Tab") this.close();
+    const steps = {ArrowDown: 1, ArrowUp: items.length - 1}, letter = event.ctrlKey || event.metaKey || event.altKey ? "" : event.key;
+    const named = items.find((item) => item.lastChild.textContent === letter);
+    if (named) named.click();
+    else if (event.key === "Escape" || event.key === "Tab") this.close();
     else if (steps[event.key]) items[(at + steps[event.key]) % items.length].focus();
     else return;
     event.preventDefault();
