@@ -866,6 +866,12 @@ class HtmlTest(PageTest):
         self.assertIn("time=1-2", self.page.run("return location.hash"))
         self.keys(Keys.ESCAPE)
         self.assertEqual(self.text("share"), "")
+        # A finger that begins to scroll the page selects nothing.
+        self.page.run("""const canvas = arguments[0], {left, top} = canvas.getBoundingClientRect();
+          const send = (type, x) => canvas.dispatchEvent(new PointerEvent(type, {pointerId: 1, clientX: left + x, clientY: top + 9, bubbles: true}));
+          canvas.setPointerCapture = () => {};
+          send('pointerdown', 20); send('pointermove', 200); send('pointercancel', 200); send('pointerup', 400);""", canvas)
+        self.assertEqual(self.text("share"), "")
 
     def test_strips_take_a_sixth_of_the_window_at_most(self):
         # Of three threads; where two strips have room the second is of the other two.

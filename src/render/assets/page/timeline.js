@@ -23,6 +23,7 @@ export class Timeline {
     canvas.addEventListener("pointerdown", (event) => this.begin(event));
     canvas.addEventListener("pointermove", (event) => this.move(event));
     canvas.addEventListener("pointerup", (event) => this.finish(event));
+    canvas.addEventListener("pointercancel", () => this.cancel());
     canvas.addEventListener("pointerleave", () => this.tell(""));
     canvas.addEventListener("keydown", (event) => this.press(event));
     new ResizeObserver(() => this.paint(this.theme)).observe(this.holder);
@@ -171,9 +172,14 @@ export class Timeline {
   finish(event) {
     if (this.anchor === undefined) return;
     const [from, to] = this.stretch(event), still = Math.abs(this.x(this.bin(event)) - this.x(this.anchor)) < 3;
+    this.cancel();
+    this.choose(still ? "" : `${from}-${to}`);
+  }
+  // Also where a finger scrolls the page instead.
+  cancel() {
     this.drag = null;
     this.anchor = undefined;
-    this.choose(still ? "" : `${from}-${to}`);
+    this.paint(this.theme);
   }
   press(event) {
     const step = Math.max(1, Math.round(this.profile.bins / 50)) * ({ArrowLeft: -1, ArrowRight: 1}[event.key] || 0);
