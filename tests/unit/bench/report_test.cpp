@@ -139,6 +139,7 @@ TEST_CASE("a report begins with the answer and its plot, then come pictures, the
     for (const char* tick : {">0<", ">1,000<", ">2,000<", ">3,000<"})
         CHECK_MESSAGE(html.find(tick) != std::string::npos, tick);
     CHECK(html.find("prefers-color-scheme:dark") != std::string::npos);
+    CHECK(html.find("td{white-space:nowrap}") != std::string::npos);  // a number and its unit are on one line
     // Captions are as wide as the page, whatever the picture's width.
     CHECK(html.find("<figure><a href=\"pictures/one.svg\"><img style=\"width:") != std::string::npos);
     // Two answers of a scenario tell which values were held.
