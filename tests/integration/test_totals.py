@@ -343,6 +343,40 @@ class Totals(Case):
                 page = re.findall(r"<tr><td>([^<]* \d+)</td><td>([^<]*)</td><td>([\d,]+)</td><td>([^<]*)</td></tr>", html)
                 self.assertEqual({name: (time, share, number(hits)) for name, time, hits, share in page}, table)
 
+    def test_waiting_time_and_both(self):
+        """Of waiting time, and of running and waiting, each function has the same time and share in JSON, the table, the page and the tooltips."""
+        script = ("import hashlib, threading, time\n"
+                  "def nap():\n"
+                  "  for _ in range(20): time.sleep(0.01); hashlib.sha256(bytes(1 << 20)).digest()\n"
+                  "threads = [threading.Thread(target=nap) for _ in range(3)]\n"
+                  "for t in threads: t.start()\n"
+                  "for t in threads: t.join()\n")
+        file = run([sys.executable, "-c", script], self.directory, profiled(EVENT="cpu,offcpu", FREQ=997, FORMAT="none")).result().path("fprobe")
+        for event, what in (("offcpu", "waiting"), ("wall", "running and waiting")):
+            with self.subTest(event=event):
+                drawn = lambda *options: render("--event", event, file, *options, "-o", "-").stdout
+                told, html, svg = json.loads(drawn("-f", "json")), drawn("-f", "html"), drawn("-f", "svg", "--min-width", "0")
+                whole, rows = told["stack_ns"], {plain(row["name"]): row for row in told["functions"]}
+                names = Counter(plain(row["name"]) for row in told["functions"])
+                once = {name for name in rows if names[name] == 1}
+                for text in (html, svg):
+                    self.assertRegex(text, rf">{re.escape(duration(whole))} of {what} in [^<]*<")
+                page = PageData.of_page(html)
+                self.assertEqual(page.weight, whole)
+                self.assertEqual({name: page.functions[name] for name in once}, {name: [rows[name]["self_ns"], rows[name]["total_ns"]] for name in once})
+                top = render("--event", event, file, "--top", "1000").stdout.splitlines()
+                self.assertTrue(top[0].startswith(f"{duration(whole)} of {what} in "), top[0])
+                share = lambda part: f"{100 * part / whole:.2f}%"
+                self.assertEqual([re.match(r" *(\S+ \S+) +(\S+%) +(\S+ \S+) +(\S+%)  ", line).groups() for line in top[2:]],
+                                 [(duration(row["self_ns"]), share(row["self_ns"]), duration(row["total_ns"]), share(row["total_ns"])) for row in told["functions"]])
+                boxes = re.findall(r"<g class=[^>]*><title>([^<\n]*)\n([^<\n]*)", svg)
+                drawn_once = Counter(html_module.unescape(name) for name, _ in boxes)
+                part = lambda ns: f"{duration(ns)} ({percent(ns, whole)})"
+                checked = {html_module.unescape(name): html_module.unescape(text) for name, text in boxes
+                           if drawn_once[html_module.unescape(name)] == 1 and html_module.unescape(name) in once}
+                self.assertGreater(len(checked), 5)
+                self.assertEqual(checked, {name: part(rows[name]["total_ns"]) + ", self " + (part(rows[name]["self_ns"]) if rows[name]["self_ns"] else "0") for name in checked})
+
     def test_threads_of_any_age(self):
         """Threads that end long before the program does, and too soon for their clocks to be looked at often."""
         script = ("import hashlib, threading, time\n"
