@@ -23,6 +23,7 @@
 #include "cpu/signal_frame.hpp"
 #include "go_code.hpp"
 #include "interpose.hpp"
+#include "signal_waits.hpp"
 
 namespace flameprobe {
 namespace {
@@ -49,11 +50,6 @@ bool is_ours(int number, const struct sigaction& action) {
 bool is_engines(const struct sigaction& action) {
     const flameprobe_core* core = core_if_loaded();
     return core != nullptr && core->is_own_handler(reinterpret_cast<uintptr_t>(action.sa_sigaction)) != 0;
-}
-
-/// Makes the engine give up this signal, if it samples with it.
-void yield_to_host(int number) {
-    if (const flameprobe_core* core = core_if_loaded()) core->yield_signal(number);
 }
 
 struct sigaction in_place_of_default(FatalHandler handler) {

@@ -127,6 +127,16 @@ bool drop_engines_signals(int number) noexcept {
     return false;
 }
 
+void yield_to_host(int number) noexcept {
+    const flameprobe_core* core = core_if_loaded();
+    if (core == nullptr) return;
+    const int saved = errno;
+    const bool sampled = core->signals_with(number) != 0;
+    core->yield_signal(number);
+    if (sampled) drop_engines_signals(number);
+    errno = saved;
+}
+
 int sigtimedwait_by_number(const sigset_t* set, siginfo_t* info, const timespec* limit) {
     return wait_for_hosts(set, info, limit, by_kernel);
 }
@@ -168,8 +178,8 @@ FLAMEPROBE_INTERPOSED int signalfd(int descriptor, const sigset_t* set, int flag
     // An engine takes another signal, as where the host sets a handler for this one. Where none is left it is the
     // engine's, and the host does not see it.
     const bool yields = leaves_a_signal(hosts);
-    for_engines(*set, [&](const flameprobe_core* core, int number) {
-        yields ? core->yield_signal(number) : static_cast<void>(sigdelset(&hosts, number));
+    for_engines(*set, [&](const flameprobe_core*, int number) {
+        yields ? yield_to_host(number) : static_cast<void>(sigdelset(&hosts, number));
     });
     return next(next_signalfd, "signalfd")(descriptor, &hosts, flags);
 }

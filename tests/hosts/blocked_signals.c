@@ -54,6 +54,7 @@ static void own_signal_comes(void) {
     work_ms(20);
     CHECK(sigpending(&pending) == 0 && sigismember(&pending, SIGPROF) == 1);
     CHECK(sigtimedwait(&own, NULL, &(struct timespec){0, 0}) == SIGPROF);
+    work_ms(20);
     struct pollfd descriptor = {.fd = signalfd(-1, &own, 0), .events = POLLIN};
     work_ms(50);
     CHECK(poll(&descriptor, 1, 0) == 0);
@@ -125,6 +126,21 @@ static void on_alarm(int number) {
     ++alarms;
 }
 
+/* A signal that an engine would sample with, and that was pending when the host's handler came, is not the handler's.
+ */
+static void handler_comes(void) {
+    const struct sigaction action = {.sa_handler = on_alarm};
+    sigset_t own;
+    sigemptyset(&own);
+    sigaddset(&own, SIGPROF);
+    CHECK(pthread_sigmask(SIG_BLOCK, &own, NULL) == 0);
+    work_ms(20);
+    CHECK(sigaction(SIGPROF, &action, NULL) == 0 && pthread_sigmask(SIG_UNBLOCK, &own, NULL) == 0);
+    work_ms(20);
+    CHECK(alarms == 0 && kill(getpid(), SIGPROF) == 0 && alarms == 1);
+    alarms = 0;
+}
+
 /* The time that passes between its waits is CPU time. */
 static void in_waits(void) {
     const struct itimerval soon = {{0, 0}, {0, 30000}};
@@ -156,7 +172,7 @@ int main(int argc, char** argv) {
     const char* const mode = argc > 1 ? argv[1] : "";
     if (strcmp(mode, "exec") == 0) return replace(argv[0]);
     if (strcmp(mode, "after") == 0) return unblock_after_exec(), 0;
-    own_signal_comes();
+    strcmp(mode, "handler") == 0 ? handler_comes() : own_signal_comes();
     by_number = strcmp(mode, "number") == 0;
     if (strcmp(mode, "in_waits") == 0)
         in_waits();

@@ -19,6 +19,7 @@ HOSTS = [
     (("blocked_signals",), ()),
     (("blocked_signals", "number"), ()),
     (("blocked_signals", "in_waits"), ()),
+    (("blocked_signals", "handler"), ()),
     (("blocked_signals", "exec"), ()),
     (("family", "fork"), ("parent_work", "child_work")),
     (("family", "exec"), ("child_work",)),
@@ -94,7 +95,7 @@ HOSTS = [
 # Hosts that a signal handler may disturb: signals, threads, stacks, libc's locks, sandboxes. In the quick set the engines with
 # handlers run only these, in the full set every host.
 HANDLER_HOSTS = {
-    ("handlers",), ("blocked_signals",), ("blocked_signals", "number"), ("blocked_signals", "in_waits"), ("blocked_signals", "exec"), ("limits", "signals"), ("family", "fork"), ("family", "exec"), ("family", "vfork"), ("family", "handler"), ("threads", "short"),
+    ("handlers",), ("blocked_signals",), ("blocked_signals", "number"), ("blocked_signals", "in_waits"), ("blocked_signals", "handler"), ("blocked_signals", "exec"), ("limits", "signals"), ("family", "fork"), ("family", "exec"), ("family", "vfork"), ("family", "handler"), ("threads", "short"),
     ("threads", "raw"),
     ("privileges", "unshare_by_number"), ("privileges", "unshare_in_thread"),
     ("last_thread", "pthread_exit"), ("last_thread", "c11"), ("last_thread", "uring"), ("dlopen_loop", "{plugin}"), ("stacks", "switch"), ("stacks", "alternate"),
