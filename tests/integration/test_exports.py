@@ -42,6 +42,7 @@ def needed_by(library):
 class Exports(Case):
     def brought(self):
         """Each name of what we bring."""
+        self.need("cc", "nm", "ldconfig")  # a bare machine has no cache of libraries either
         known = subprocess.run(["ldconfig", "-p"], capture_output=True, text=True, check=True,
                                env={"PATH": "/usr/sbin:/sbin:/usr/bin:/bin"}).stdout
         found = dict(re.findall(rf"^\s*(\S+) \(libc6,{WORD}[^)]*\) => (\S+)", known, re.MULTILINE))
