@@ -45,7 +45,7 @@ Result<void> try_event(const CaptureOptions& options) {
     perf_event_attr attributes = *made;
     attributes.freq = 0;
     attributes.sample_period = 0;
-    attributes.sample_type = 0;
+    attributes.sample_type = attributes.read_format = 0;
     attributes.sample_stack_user = 0;
     attributes.sample_regs_user = 0;
     attributes.inherit = attributes.inherit_thread = 0;

@@ -131,6 +131,7 @@ Result<perf_event_attr> make_attributes(const CaptureOptions& options) {
     perf_event_attr attr = event_for_rings(event->type, event->config);
     set_rate(attr, std::max<std::uint64_t>(1, options.frequency));
     attr.sample_type = sample_layout | (is_clock(attr) ? of_a_clock : 0);
+    attr.read_format = is_clock(attr) ? PERF_FORMAT_LOST : 0;
     if (options.stack_bytes != 0) {
         attr.sample_type |= PERF_SAMPLE_STACK_USER;
         attr.sample_stack_user = options.stack_bytes;
@@ -185,6 +186,8 @@ Result<Descriptor> open_event(perf_event_attr& attr, std::uint32_t tid, int cpu)
         if ((errno == EACCES || errno == EPERM) && attr.exclude_kernel == 0) {
             attr.exclude_kernel = 1;
             attr.sample_type &= ~std::uint64_t{PERF_SAMPLE_CALLCHAIN};
+        } else if (errno == EINVAL && attr.read_format == PERF_FORMAT_LOST) {
+            attr.read_format = 0;
         } else if (errno == EINVAL && attr.build_id == 1) {
             attr.build_id = 0;
         } else {

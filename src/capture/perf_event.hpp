@@ -40,8 +40,8 @@ std::uint64_t permitted_frequency(std::uint64_t asked);
 /// Nanoseconds between two samples of a clock, 1.5 to 2.5 percent less than 1 / `frequency`; another for each `seed`.
 std::uint64_t uneven_period(std::uint64_t frequency, std::uint64_t seed);
 
-/// Opens the event for `tid` on `cpu`. Clears attributes the kernel is too old for (build_id: 5.12) or that are not
-/// permitted (the kernel: paranoid 2), for this and the following calls.
+/// Opens the event for `tid` on `cpu`. Clears attributes the kernel is too old for (build_id: 5.12, counts of what is
+/// lost: 6.0) or that are not permitted (the kernel: paranoid 2), for this and the following calls.
 Result<Descriptor> open_event(perf_event_attr& attributes, std::uint32_t tid, int cpu);
 
 /// As open_event(), but with no less than the attributes ask for, since the records would have another layout: an Error

@@ -76,6 +76,7 @@ RawSample read_sample(Fields& fields, const RecordLayout& layout) {
     sample.time_ns = by_own_clock(fields.next<std::uint64_t>());
     fields.take(8);  // id
     sample.weight = layout.counts ? fields.next<std::uint64_t>() : layout.weight;
+    if (layout.counts_lost) sample.lost_records = fields.next<std::uint64_t>();
     if (layout.kernel_chain) {
         const auto count = fields.next<std::uint64_t>();
         sample.kernel_chain = kernel_part(fields.take(std::min<std::uint64_t>(count, 1 << 16) * 8));

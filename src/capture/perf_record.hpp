@@ -18,7 +18,8 @@ inline constexpr std::uint64_t sample_layout =
 
 /// Which optional parts the samples have, and what a sample stands for.
 struct RecordLayout {
-    bool counts = false;  // PERF_SAMPLE_READ: the weight of a sample is what its event has counted so far
+    bool counts = false;       // PERF_SAMPLE_READ: the weight of a sample is what its event has counted so far
+    bool counts_lost = false;  // and PERF_FORMAT_LOST
     bool kernel_chain = false;
     bool stack = false;
     std::uint32_t event = 0;   // 0: the source's own, else EventSample::event

@@ -19,6 +19,7 @@ struct RawSample {
     std::uint32_t tid = 0;
     /// Nanoseconds of CPU time for which the sample stands; where the event is no clock, how many events.
     std::uint64_t weight = 1;
+    std::uint64_t lost_records = 0;               // that its event wrote and a ring had no room for, so far
     bool has_registers = false;                   // false: no user side (a kernel thread, or registers not given)
     Registers registers;                          // user side; in a system call as at its entry
     std::span<const std::uint64_t> kernel_chain;  // leaf first, pc of the leaf first

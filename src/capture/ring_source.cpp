@@ -45,6 +45,7 @@ private:
     const RecordLayout& layout_of(const ThreadRings::Next& next) const;
     void hand_on(const ThreadRings::Next& next, std::span<const std::byte> bytes, RecordSink& sink);
     void complete(ThreadEvents& thread, Record& record, RecordSink& sink);
+    void tell_lost(ThreadEvents& thread, RecordSink& sink);
     void read_maps(RecordSink& sink);
     void describe(const CaptureOptions& options);
     void note_missing();
@@ -58,6 +59,7 @@ private:
     MapWatch maps_;
     CaptureFacts facts_;
     std::string own_note_;
+    bool stopped_ = false;  // since the last drain
 };
 
 Result<std::unique_ptr<EventSource>> RingSource::open(const CaptureOptions& options) {
@@ -90,6 +92,7 @@ Result<void> RingSource::open_main(const CaptureOptions& options) {
     layout_.stack = (permitted.sample_type & PERF_SAMPLE_STACK_USER) != 0;
     inherited_layout_ = layout_;
     inherited_layout_.counts = false;
+    layout_.counts_lost = permitted.read_format == PERF_FORMAT_LOST;
     choose_more_events(options);
     if (auto opened = rings_.open_main(settings_, options, main_thread); !opened) return opened;
     open_running();
@@ -157,7 +160,10 @@ Result<void> RingSource::start() {
     return rings_.enable() ? Result<void>() : Error{"the perf event cannot be enabled"};
 }
 
-void RingSource::stop() { rings_.disable(); }
+void RingSource::stop() {
+    stopped_ = true;
+    rings_.disable();
+}
 
 void RingSource::stop_switches() {
     rings_.stop_switches();
@@ -177,6 +183,9 @@ void RingSource::drain(RecordSink& sink) {
         hand_on(next, next.ring->ring.peek(), sink);
         rings_.consume();
     }
+    const bool stopped = std::exchange(stopped_, false);
+    for (const auto& thread : rings_)
+        if (stopped || thread->ended) tell_lost(*thread, sink);
     for (const std::uint32_t tid : threads_.take_gone()) sink.take(ThreadEnded{tid, monotonic_ns()});
     // After the records of their births, by which they have their makers' names.
     for (const auto& [tid, at_birth] : threads_.take_found())
@@ -211,8 +220,8 @@ void RingSource::hand_on(const ThreadRings::Next& next, std::span<const std::byt
 void RingSource::complete(ThreadEvents& thread, Record& record, RecordSink& sink) {
     const auto weigh = [&](TimeSample& sample) {
         if (!layout_.counts) return;
+        thread.lost_records = sample.lost_records;
         sample.weight = thread.clock.weigh(sample.weight) * thread.stands_for;
-        thread.sampled_ns = sample.time_ns;
         if (const std::uint64_t lost = thread.clock.take_lost_ns(); lost != 0)
             sink.take(TimeNotSampled{thread.tid, lost * thread.stands_for, false});
     };
@@ -224,12 +233,21 @@ void RingSource::complete(ThreadEvents& thread, Record& record, RecordSink& sink
     const auto note_birth = [&](const ThreadStarted& born) { threads_.born(born.tid); };
     const auto note_end = [&](const ThreadEnded& end) {
         if (end.tid != thread.tid) return;
-        const std::uint64_t since = end.time_ns - std::min(end.time_ns, thread.sampled_ns);
-        if (const std::uint64_t lost = std::min(thread.clock.lost_since_ns(), since); lost != 0)
-            sink.take(SamplesLost{lost});
+        tell_lost(thread, sink);
         threads_.ended(thread);
     };
     std::visit(Overloaded{weigh, keep, note_birth, note_end, [](const auto&) {}}, record);
+}
+
+// A ring that stays full has no record of what it had no room for.
+void RingSource::tell_lost(ThreadEvents& thread, RecordSink& sink) {
+    if (!layout_.counts || thread.inherited) return;
+    const auto now = ThreadRings::counts(thread);
+    if (!now) return;
+    const std::uint64_t before = std::exchange(thread.lost_records, now->lost_records);
+    const std::uint64_t records = now->lost_records - std::min(now->lost_records, before);
+    if (const std::uint64_t lost = thread.clock.take_lost_until(now->cpu_ns, records); lost != 0)
+        sink.take(TimeNotSampled{thread.tid, lost * thread.stands_for, false});
 }
 
 // A thread that had no event yet may have loaded code.

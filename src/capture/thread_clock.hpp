@@ -71,8 +71,15 @@ public:
     void lost(std::uint64_t records) { lost_records_ += records; }
     /// After weigh(): CPU time before that sample for which the lost ones would have stood.
     std::uint64_t take_lost_ns() { return std::exchange(lost_ns_, 0); }
-    /// At the thread's end: at most so much more.
-    std::uint64_t lost_since_ns() const { return lost_records_ * rate_.period_ns; }
+    /// When the thread has ended, or sampling stops, at `count_ns`: the same, of `records` or of lost() if that is
+    /// more. The next sample does not stand for it.
+    std::uint64_t take_lost_until(std::uint64_t count_ns, std::uint64_t records) {
+        const std::uint64_t before = std::max(last_ns_, settled_ns_), since = count_ns - std::min(count_ns, before);
+        records = std::max(records, std::exchange(lost_records_, 0));
+        const std::uint64_t lost_ns = since < period_ns_ ? 0 : std::min(records * rate_.period_ns, since);
+        if (lost_ns != 0) last_ns_ = before + lost_ns;
+        return lost_ns;
+    }
     /// Whether the period should be drawn anew, after the thread's samples were read.
     bool wants_draw() const { return brief_ ? last_ns_ >= lives_on_ns() : samples_ >= least_samples; }
     /// CPU time after which a thread is no brief one.

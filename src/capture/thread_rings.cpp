@@ -89,7 +89,6 @@ ThreadRings::Opened ThreadRings::add(std::uint32_t tid, bool brief, NewThreadSha
     auto thread = std::make_unique<ThreadEvents>();
     thread->tid = tid;
     thread->stands_for = share.stands_for;
-    thread->sampled_ns = monotonic_ns();
     if (settings_.rate.period_ns != 0)
         thread->clock = ThreadClock(settings_.rate, brief, seed_of(tid), share.reach_ns());
     Opened opened{Outcome::no_memory};
@@ -197,6 +196,12 @@ void ThreadRings::begin_count(ThreadEvents& thread) const {
     if (signals()) thread.began_ns = host_thread_cpu_ns(thread.tid);
 }
 
+std::optional<ThreadRings::Counts> ThreadRings::counts(const ThreadEvents& thread) {
+    Counts counts;
+    const auto got = ::read(thread.own.event.get(), &counts, sizeof counts);
+    return got < static_cast<ssize_t>(sizeof counts.cpu_ns) ? std::nullopt : std::optional(counts);
+}
+
 // An event that has given its one sample does not count until it is enabled again.
 void ThreadRings::settle(ThreadEvents& thread) const {
     std::uint64_t period = thread.clock.draw(), count = 0;
@@ -204,8 +209,10 @@ void ThreadRings::settle(ThreadEvents& thread) const {
     if (signals()) {
         const std::uint64_t now_ns = host_thread_cpu_ns(thread.tid);
         count = now_ns - std::min(now_ns, thread.began_ns);
-    } else if (::read(thread.own.event.get(), &count, sizeof count) != sizeof count) {
-        return;
+    } else {
+        const auto read = counts(thread);
+        if (!read) return;
+        count = read->cpu_ns;
     }
     thread.clock.drawn(count);
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -34,8 +35,8 @@ struct ThreadEvents {
     ThreadClock clock;
     std::uint64_t stands_for = 1;    // see NewThreadShare
     std::uint64_t next_look_ns = 0;  // at a brief thread without further samples
-    std::uint64_t sampled_ns = 0;    // when its last sample was taken, or since when it has events
     std::uint64_t began_ns = 0;      // where samples have no counts: its CPU time then
+    std::uint64_t lost_records = 0;  // of `own`, up to the last sample
     bool leaving = false;            // it has ended, and may have samples that were not read
     bool ended = false;              // its last record was read, or it is gone
     // See ThreadRings::open_inherited(): `own` is then the main thread's event on one CPU, and these are the others'.
@@ -118,6 +119,11 @@ public:
     void end_round();
     /// The thread has ended: what its ring holds is read in the next round, or is being read.
     void forget(ThreadEvents& thread);
+    /// Of the thread's own event: the CPU time that it has counted, and the records that found no room (Linux 6.0).
+    struct Counts {
+        std::uint64_t cpu_ns = 0, lost_records = 0;
+    };
+    static std::optional<Counts> counts(const ThreadEvents& thread);
     auto begin() const { return all_.begin(); }
     auto end() const { return all_.end(); }
 

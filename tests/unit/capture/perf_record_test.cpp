@@ -82,6 +82,16 @@ TEST_CASE("a sample's fields are read where the layout has them") {
     CHECK(raw.stack.size() == 8);  // as much as was valid, not as was reserved
 }
 
+TEST_CASE("a sample carries what its event has counted and, where the kernel tells, what found no room") {
+    Bytes record(PERF_RECORD_SAMPLE);
+    record.put(std::uint32_t{7}).put(std::uint32_t{8}).put(std::uint64_t{99}).put(std::uint64_t{1234});
+    record.put(std::uint64_t{5000}).put(std::uint64_t{3}).put(std::uint64_t{PERF_SAMPLE_REGS_ABI_NONE});
+    const auto raw = read<TimeSample>(record, {.counts = true, .counts_lost = true});
+    CHECK(raw.weight == 5000);
+    CHECK(raw.lost_records == 3);
+    CHECK_FALSE(raw.has_registers);
+}
+
 TEST_CASE("mappings come with a build id or with the file's identity") {
     const auto start = [](Bytes& record) -> Bytes& {
         return record.put(std::uint32_t{1})

@@ -221,6 +221,28 @@ TEST_CASE("no sample stands for those before it that found no room") {
     }
 }
 
+TEST_CASE("what found no room until sampling stops is told as lost, once") {
+    auto attributes = make_attributes({});
+    REQUIRE(attributes);
+    if (const auto event = open_event(*attributes, my_tid(), -1); !event || attributes->read_format == 0) {
+        MESSAGE("skipped: the kernel counts no lost records of an event (before Linux 6.0)");
+        return;
+    }
+    auto source = open_ring_source({.frequency = 997});
+    REQUIRE(source);
+    Seen seen;
+    for (const double expected_ns : {500e6, 1000e6}) {
+        CAPTURE(expected_ns);
+        REQUIRE((*source)->start());
+        run_known_shares(500'000'000);  // far more than the ring holds
+        (*source)->stop();
+        (*source)->drain(seen);
+        (*source)->drain(seen);
+        CHECK(static_cast<double>(seen.unsampled_ns[my_tid()]) > expected_ns * 0.4);
+        CHECK(static_cast<double>(seen.accounted(my_tid())) == doctest::Approx(expected_ns).epsilon(0.15));
+    }
+}
+
 TEST_CASE("threads older and younger than the source are sampled, and the collector is not") {
     std::atomic<bool> go_on{true};
     std::atomic<std::uint32_t> older{0}, younger{0};

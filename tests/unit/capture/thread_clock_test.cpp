@@ -107,9 +107,12 @@ TEST_CASE("records without room are of samples only as far as the thread has use
         CHECK(clock.take_lost_ns() == 7);
         clock.weigh(count += 9 * period);  // the timer came late
         CHECK(clock.take_lost_ns() == 0);
-        CHECK(clock.lost_since_ns() == 0);
+        CHECK(clock.take_lost_until(count + 9 * period, 0) == 0);
+        CHECK(clock.take_lost_until(count + period - 1, 1) == 0);
         clock.lost(2);
-        CHECK(clock.lost_since_ns() == 2'000'000);
+        CHECK(clock.take_lost_until(count += 9 * period, 3) == 3'000'000);
+        CHECK(clock.take_lost_until(count, 0) == 0);
+        CHECK(clock.weigh(count + period) == (user_only ? period : 10 * period - 3'000'000));
     }
 }
 
