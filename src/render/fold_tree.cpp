@@ -11,23 +11,27 @@ constexpr std::uint32_t rows_worth_cutting = 3;
 
 class Chains {
 public:
-    Chains(const CallTree& tree, const NamedProfile& profile, const std::vector<Role>* roles)
-        : boxes_(tree.boxes), profile_(profile), roles_(roles), heaviest_(tree.boxes.size()) {
+    Chains(const CallTree& tree, const NamedProfile& profile, const std::vector<Role>& roles, bool nearly)
+        : boxes_(tree.boxes), profile_(profile), roles_(roles), nearly_(nearly), heaviest_(tree.boxes.size()) {
         for (std::uint32_t at = 1; at < boxes_.size(); ++at) {
             std::uint32_t& kid = heaviest_[boxes_[at].parent];
             if (kid == 0 || boxes_[at].total > boxes_[kid].total) kid = at;
         }
     }
-    /// Boxes that each only lead to the next.
+    /// Boxes that each only lead to the next. Few of own code each end one.
     std::vector<std::uint32_t> from(std::uint32_t first) const {
         std::vector<std::uint32_t> chain{first};
         const double least = static_cast<double>(boxes_[first].total) * (1 - most_leaving / 100);
         for (std::uint32_t at = first, kid = heaviest_[at]; leads_on(at) && kid != 0 && leads_on(kid);
              at = kid, kid = heaviest_[at]) {
-            const bool nearly = is_others(at) && is_others(kid) && static_cast<double>(boxes_[kid].total) >= least;
+            const bool nearly =
+                nearly_ && is_others(at) && is_others(kid) && static_cast<double>(boxes_[kid].total) >= least;
             if (boxes_[kid].total != boxes_[at].total && !nearly) break;
             chain.push_back(kid);
         }
+        const auto last = chain.end() - 1, own = std::find_if(chain.begin(), last, [&](auto at) { return is_own(at); });
+        const auto many = std::count_if(own, last, [&](auto at) { return is_own(at); });
+        if (own != last && many <= static_cast<std::ptrdiff_t>(longest_chain)) chain.erase(own + 1, chain.end());
         return chain;
     }
 
@@ -35,13 +39,14 @@ private:
     bool leads_on(std::uint32_t at) const {
         return boxes_[at].kind == BoxKind::function && may_be_folded(profile_.functions[boxes_[at].function].kind);
     }
-    bool is_others(std::uint32_t at) const {
-        return roles_ != nullptr && flameprobe::is_others((*roles_)[boxes_[at].function]);
-    }
+    Role role(std::uint32_t at) const { return roles_[boxes_[at].function]; }
+    bool is_own(std::uint32_t at) const { return role(at) == Role::own; }
+    bool is_others(std::uint32_t at) const { return flameprobe::is_others(role(at)); }
 
     const std::vector<Box>& boxes_;
     const NamedProfile& profile_;
-    const std::vector<Role>* roles_;
+    const std::vector<Role>& roles_;
+    bool nearly_;
     std::vector<std::uint32_t> heaviest_;  // of the boxes that stand on each; 0: none
 };
 
@@ -81,8 +86,8 @@ bool may_be_folded(FrameKind kind) {
     return kind != FrameKind::note && kind != FrameKind::scope && kind != FrameKind::thread;
 }
 
-void fold_chains(CallTree& tree, const NamedProfile& profile, const std::vector<Role>* roles) {
-    const Chains chains(tree, profile, roles);
+void fold_chains(CallTree& tree, const NamedProfile& profile, const std::vector<Role>& roles, bool nearly) {
+    const Chains chains(tree, profile, roles, nearly);
     std::vector<std::uint32_t> head_of(tree.boxes.size());  // of a chain; the last one's is itself
     Copy copy(tree);
     for (std::uint32_t at = 0; at < tree.boxes.size(); ++at) {

@@ -19,9 +19,10 @@ constexpr bool is_others(Role role) { return role == Role::library || role == Ro
 bool may_be_folded(FrameKind kind);
 
 /// More than `longest_chain` boxes of one width, each the only one above the other, are one but for the last:
-/// BoxKind::folded. With `roles`, of each function, `most_leaving` holds too: what leaves stands on the folded box. The
-/// page does that with what its reader has selected (assets/page/lazy_tree.js), and has the rules above from here.
-void fold_chains(CallTree& tree, const NamedProfile& profile, const std::vector<Role>* roles = nullptr);
+/// BoxKind::folded. A chain ends at a box of own code, if it has few of them (`longest_chain`): these are the answer.
+/// roles: of each function. nearly: `most_leaving` holds too, and what leaves stands on the folded box. The page does
+/// that with what its reader has selected (assets/page/lazy_tree.js), and has the rules above from here.
+void fold_chains(CallTree& tree, const NamedProfile& profile, const std::vector<Role>& roles, bool nearly);
 
 /// The boxes above the last row that has one of `percent` of the width or more, and `of_row` in all of its boxes, are
 /// gathered, a box for each caller (BoxKind::above), if that makes the picture three rows lower or more.

@@ -203,8 +203,9 @@ Result<SvgPage> page_of(const NamedProfile& profile, const FlameGraphOptions& op
                                           .by_weight = options.by_weight.value_or(false),
                                           .gather_threads = !options.each_thread});
     if (!tree) return tree.error();
+    const std::vector<Role> roles = function_roles(profile);
     if (!options.every_frame && options.min_width > 0) {
-        if (!options.reverse) fold_chains(*tree, profile);
+        if (!options.reverse) fold_chains(*tree, profile, roles, false);
         cut_towers(*tree, least_tower, options.brief ? least_brief_row : 0);
     }
     SvgPage page;
@@ -213,7 +214,6 @@ Result<SvgPage> page_of(const NamedProfile& profile, const FlameGraphOptions& op
     page.subtitle = options.subtitle.empty()
                         ? default_subtitle(profile) + (options.reverse ? ", merged from the leaves" : "")
                         : options.subtitle;
-    const std::vector<Role> roles = function_roles(profile);
     const std::vector<std::string> classes = box_classes(profile, *tree, *palette, roles);
     page.legend = legend_of(profile, *tree, *palette, roles, classes);
     page.shades = used_shades(*palette, with_folded(classes, profile, *tree, *palette, roles), page.legend);
@@ -240,7 +240,7 @@ Result<std::string> preview_markup(const NamedProfile& profile, const Palette& p
                                           .gather_threads = !options.each_thread});
     if (!tree) return tree.error();
     const std::vector<Role> roles = function_roles(profile);
-    if (!options.reverse && !options.every_frame) fold_chains(*tree, profile, &roles);
+    if (!options.reverse && !options.every_frame) fold_chains(*tree, profile, roles, true);
     const std::vector<std::string> classes =
         colored ? box_classes(profile, *tree, palette, roles) : std::vector(tree->boxes.size(), Palette::plain_class());
     return "<svg width=\"100%\" height=\"" + std::to_string((tree->depth + 1) * page_row.row) + "\">\n" +

@@ -17,6 +17,10 @@ std::string shown(const NamedProfile& profile, const CallTree& tree) {
     return text;
 }
 
+std::vector<Role> others(const NamedProfile& profile) {
+    return std::vector<Role>(profile.functions.size(), Role::library);
+}
+
 }  // namespace
 
 TEST_CASE("frames that only lead on are one row, but for the last") {
@@ -25,7 +29,7 @@ TEST_CASE("frames that only lead on are one row, but for the last") {
     const NamedProfile& profile = made.profile;
     auto tree = build_call_tree(profile, {.min_width = 0});
     REQUIRE(tree);
-    fold_chains(*tree, profile);
+    fold_chains(*tree, profile, others(profile), false);
     CHECK(shown(profile, *tree) == "all 8\n w 8\n  … 5 frames of lib, std, demo 8\n   f 8\n    x 3\n    y 5\n");
     CHECK(tree->depth == 4);
     CHECK(tree->folded.at(2).size() == 5);
@@ -41,7 +45,7 @@ TEST_CASE("what a lock's holder does is folded like what a thread does") {
             function.kind = FrameKind::held;
     auto tree = build_call_tree(profile, {.min_width = 0});
     REQUIRE(tree);
-    fold_chains(*tree, profile);
+    fold_chains(*tree, profile, function_roles(profile), false);
     CHECK(shown(profile, *tree).find("[held by v] 3\n    … 6 frames of ") != std::string::npos);
     CHECK(tree->boxes.size() == 6);
 }
@@ -54,7 +58,7 @@ TEST_CASE("five frames, branches and scopes are not folded") {
         auto tree = build_call_tree(profile, {.min_width = 0});
         REQUIRE(tree);
         const std::string before = shown(profile, *tree);
-        fold_chains(*tree, profile);
+        fold_chains(*tree, profile, others(profile), false);
         CHECK(shown(profile, *tree) == before);
     }
 }
@@ -63,20 +67,40 @@ TEST_CASE("in others' code a little may leave a chain on the way") {
     ProfileOf made;
     made.folded("std::a;std::b;std::c 3\nstd::a;std::b;std::c;std::d;std::e;std::f;std::g 993\nstd::a;std::b;x 4\n");
     const NamedProfile& profile = made.profile;
-    const auto folded = [&](const std::vector<Role>* roles) {
+    const auto folded = [&](const std::vector<Role>& roles, bool nearly) {
         auto tree = build_call_tree(profile, {.min_width = 0});
         REQUIRE(tree);
-        fold_chains(*tree, profile, roles);
+        fold_chains(*tree, profile, roles, nearly);
         return *tree;
     };
     std::vector<Role> roles = function_roles(profile);
-    const CallTree tree = folded(&roles);
+    const CallTree tree = folded(roles, true);
     CHECK(shown(profile, tree) == "all 1000\n … 6 frames of std 1000\n  std::g 993\n  x 4\n");
     CHECK(tree.boxes[1].self == 3);
     CHECK(tree.boxes[3].parent == 1);
-    CHECK(folded(nullptr).boxes.size() == 9);
+    CHECK(folded(roles, false).boxes.size() == 9);
     roles.assign(roles.size(), Role::own);
-    CHECK(folded(&roles).boxes.size() == 9);
+    CHECK(folded(roles, true).boxes.size() == 9);
+}
+
+TEST_CASE("few frames of own code among others' are in sight, many are folded with them") {
+    const auto boxes = [](const std::string& folded) {
+        ProfileOf made;
+        made.folded(folded);
+        auto tree = build_call_tree(made.profile, {.min_width = 0});
+        REQUIRE(tree);
+        std::vector<Role> roles = others(made.profile);
+        for (FunctionId id = 0; id < roles.size(); ++id)
+            if (made.profile.strings.view(made.profile.functions[id].name).starts_with("own")) roles[id] = Role::own;
+        fold_chains(*tree, made.profile, roles, true);
+        std::string names;
+        for (const Box& box : tree->boxes) names += box_label(made.profile, *tree, box) + "\n";
+        return names;
+    };
+    const std::string six = "std::a;std::b;std::c;std::d;std::e;std::f;",
+                      more = "std::g;std::h;std::i;std::j;std::k;std::l";
+    CHECK(boxes(six + "own;" + more + " 8\n") == "all\n… 6 frames of std\nown\n… 5 frames of std\nstd::l\n");
+    CHECK(boxes(six + "own1;own2;own3;own4;own5;own6;" + more + " 8\n").starts_with("all\n… 17 frames of std, "));
 }
 
 TEST_CASE("narrow towers end where the wide boxes do, and nothing is lost") {

@@ -1,7 +1,7 @@
 // The tree that a graph shows. Nodes are made when they become visible: one stands for all boxes with the same path of
 // functions. Nothing here recurses: profiles may be deeper than the browser's stack.
 import {pathTo} from "../shared/zoom.js";
-import {KERNEL} from "./data.js";
+import {KERNEL, OWN} from "./data.js";
 import {outermost, ownWeights} from "./walk.js";
 
 // From the root to a node, those that are in folded boxes too.
@@ -61,6 +61,9 @@ export class LazyTree {
       if (!kid || !leads(kid) || kid.total !== node.total && !nearly(node, kid)) break;
       chain.push(node = kid);
     }
+    // Few of own code each end one: these are the answer.
+    const own = chain.slice(0, -1).filter(({fn}) => role[fn] === OWN);
+    if (own.length && own.length <= longest) chain.splice(chain.indexOf(own[0]) + 1);
     if (chain.length <= longest) return first;
     const last = chain[chain.length - 1], {fn, parent, x, total, boxes, origins} = first;
     const folded = Object.assign(new LazyNode(fn, parent), {x, total, boxes, origins, leaving: total - last.total, folded: chain.slice(0, -1)});
