@@ -103,7 +103,7 @@ int set_of_child(const stack_t* wanted, stack_t* before, uintptr_t sp) noexcept 
     const int failed = tell_kernel(wanted, &real);
     if (failed != 0 || before == nullptr) return failed;
     const bool inherited = kept.own != nullptr && kept.own->base == address(real.ss_sp);
-    *before = inherited ? as_told(kept.hosts, sp) : real;
+    *before = inherited ? as_told(kept.hosts, sp) : is_engines(real) ? none : real;
     return 0;
 }
 
@@ -135,6 +135,13 @@ int set_alternate_stack(const stack_t* wanted, stack_t* before) noexcept {
 }
 
 }  // namespace
+
+bool has_engines_stack() noexcept {
+    stack_t now;
+    const flameprobe_core* core = core_if_loaded();
+    return core != nullptr && core->attaches_threads() != 0 && tell_kernel(nullptr, &now) == 0 && is_engines(now);
+}
+void give_back_engines_stack() noexcept { tell_kernel(&none, nullptr); }
 
 void call_on_hosts_stack(void (*handler)(int, siginfo_t*, void*), int number, siginfo_t* info, void* context) noexcept {
     auto& frame = *static_cast<ucontext_t*>(context);

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "alternate_stack.hpp"
 #include "core.hpp"
 #include "dispositions.hpp"
 #include "filters.hpp"
@@ -32,8 +33,10 @@ int fork_by(Fork real) {
     const bool locked = lock_core_opening_for_fork();
     const flameprobe_core* const core = locked && knows_threads() ? core_if_loaded() : nullptr;
     const bool away = core != nullptr && core->step_aside(aside_among_threads) != 0;
+    const bool gives_back = has_engines_stack();
     const int result = real();
     if (result == 0) {
+        if (gives_back) give_back_engines_stack();
         begin_child();
         return 0;
     }

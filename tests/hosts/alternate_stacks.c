@@ -302,6 +302,23 @@ static void in_a_child(void) {
     }
 }
 
+/* Who has set no stack has none, and its children have none, also where an engine gave the thread one. */
+static void end_without_stack(pid_t child) {
+    int status = 0;
+    if (child == 0) {
+        is_set(NULL, 0, SS_DISABLE);
+        _exit(5);
+    }
+    CHECK(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 5);
+}
+static void* inherit_none(void* given) {
+    busy_ms(60);
+    is_set(NULL, 0, SS_DISABLE);
+    end_without_stack(fork());
+    end_without_stack(vfork());
+    return given;
+}
+
 int main(int argc, char** argv) {
     const char* const mode = argc > 1 ? argv[1] : "";
     if (strcmp(mode, "shared") == 0) {
@@ -329,6 +346,9 @@ int main(int argc, char** argv) {
         rules();
     } else if (strcmp(mode, "in_a_child") == 0) {
         in_a_child();
+    } else if (strcmp(mode, "inherited") == 0) {
+        inherit_none(NULL);
+        in_threads(inherit_none);
     } else {
         return 2;
     }

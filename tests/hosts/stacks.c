@@ -1,4 +1,4 @@
-/* Stacks that are not the thread's own: stacks alternate | switch. */
+/* Stacks that are not the thread's own: stacks alternate | switch | full. */
 #include <signal.h>
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -39,6 +39,28 @@ static void switch_stacks(void) {
     for (int i = 0; i < fibers; ++i) CHECK(totals[i] == rounds * once);
 }
 
+/* Most of a stack is used: a signal's frame fits on no part of it that is left. From the first sample on none comes
+   there. */
+static NOINLINE void work_on_little(void) {
+    volatile char used[3000];
+    for (unsigned i = 0; i < sizeof used; ++i) used[i] = (char)i;
+    for (;;) {
+        crunch(20000);
+        swapcontext(&contexts[0], &scheduler);
+        CHECK(used[2999] == (char)2999);
+    }
+}
+
+static void work_on_full_stack(void) {
+    stack = page;
+    work_ms(200);
+    CHECK(getcontext(&contexts[0]) == 0);
+    contexts[0].uc_stack.ss_sp = guarded_stack();
+    contexts[0].uc_stack.ss_size = stack;
+    makecontext(&contexts[0], work_on_little, 0);
+    for (int round = 0; round < 4000; ++round) CHECK(swapcontext(&scheduler, &contexts[0]) == 0);
+}
+
 static volatile sig_atomic_t handled;
 static void work_in_handler(int number) {
     (void)number;
@@ -66,6 +88,8 @@ int main(int argc, char** argv) {
         alternate_stack();
     else if (argc > 1 && strcmp(argv[1], "switch") == 0)
         switch_stacks();
+    else if (argc > 1 && strcmp(argv[1], "full") == 0)
+        work_on_full_stack();
     else
         return 2;
     printf("%s done\n", argv[1]);

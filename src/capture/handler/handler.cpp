@@ -73,16 +73,6 @@ std::uint64_t now(const State& state) noexcept {
     return ns_of(time);
 }
 
-// rt_sigreturn makes uc_stack the thread's alternate stack (kernel/signal.c, restore_altstack): so a thread
-// that was not prepared gets one here, without a system call, and no later signal needs room on a small stack.
-void give_alternate_stack(const ThreadSlot& slot, ucontext_t& context) noexcept {
-    const std::uint64_t base = slot.alternate.load(std::memory_order_acquire);
-    if (base == 0 || (context.uc_stack.ss_flags & SS_DISABLE) == 0) return;
-    context.uc_stack.ss_sp = reinterpret_cast<void*>(base);
-    context.uc_stack.ss_size = alternate_stack_bytes;
-    context.uc_stack.ss_flags = 0;
-}
-
 bool is_filtered_thread(const State& state) noexcept {
     return state.has_thread_pointer && cpu::thread_pointer() == state.filtered_base.load(std::memory_order_acquire);
 }
@@ -91,6 +81,25 @@ bool is_filtered_thread(const State& state) noexcept {
 std::uint32_t own_tid(const State& state) noexcept {
     if (!state.silent.load(std::memory_order_acquire)) return static_cast<std::uint32_t>(system_call(SYS_gettid));
     return is_filtered_thread(state) ? state.filtered_tid.load(std::memory_order_relaxed) : 0;
+}
+
+/// The slot that the collector claimed for the calling thread; null if it has not.
+const ThreadSlot* slot_of_this_thread(const State& state) noexcept {
+    const std::uint32_t tid = own_tid(state), used = state.used.load(std::memory_order_acquire);
+    for (std::uint32_t i = 0; tid != 0 && i < used; ++i)
+        if (state.owners[i].load(std::memory_order_acquire) == tid) return &state.slots[i];
+    return nullptr;
+}
+
+// rt_sigreturn makes uc_stack the thread's alternate stack (kernel/signal.c, restore_altstack): so a thread
+// that was not prepared gets one here, without a system call, and no later signal needs room on a small stack. A main
+// thread without one may have no SS_DISABLE in the frame: exec resets the size only.
+void give_alternate_stack(const State& state, const ThreadSlot* slot, ucontext_t& context) noexcept {
+    stack_t& stack = context.uc_stack;
+    if (stack.ss_size != 0 && (stack.ss_flags & SS_DISABLE) == 0) return;
+    if (slot == nullptr) slot = slot_of_this_thread(state);
+    const std::uint64_t base = slot == nullptr ? 0 : slot->alternate.load(std::memory_order_acquire);
+    if (base != 0) stack = {reinterpret_cast<void*>(base), 0, alternate_stack_bytes};
 }
 
 /// The calling thread's CPU time, likewise; 0 where a filter may forbid to ask for it.
@@ -122,8 +131,8 @@ std::uint64_t weight_of(State& state, ThreadSlot& slot, std::uint64_t expiries) 
 
 void take_sample(State& state, const Tick& tick, ucontext_t& context) noexcept {
     std::uint64_t weight = state.period_ns;
+    give_alternate_stack(state, tick.slot, context);
     if (tick.slot != nullptr) {
-        give_alternate_stack(*tick.slot, context);
         if (state.has_thread_pointer) tick.slot->control_block.store(cpu::thread_pointer(), std::memory_order_relaxed);
         weight = weight_of(state, *tick.slot, tick.expiries);
         if (weight == 0) return;
