@@ -69,8 +69,10 @@ private:
         const Mapping& mapping = raw_.mappings[raw_.locations[leaf.location].mapping];
         return mapping.kind == MappingKind::note && mapping.path == "[preempted]" && !raw_.is_holders(leaf.parent);
     }
-    /// A thread that could run does not wait, at no place in the code: so this time is the thread's own box.
+    /// A thread that could run does not wait, at no place in the code: so this time is the thread's own box, or the
+    /// thread itself where nothing has a name.
     NodeId preempted(StackId stack) {
+        if (frames(stack).empty()) return node_of_[0];
         if (preempted_ == 0) preempted_ = child(node_of_[0], frames(stack).front());
         return preempted_;
     }

@@ -103,6 +103,12 @@ TEST_CASE(
     CHECK(text("offcpu") ==
           "server;[preempted] 5\nserver;[preempted] 5\nserver;main;handle;[held by worker];[preempted] 5\n");
     CHECK(text("wall").find("server;main;handle;[preempted] 5\n") != std::string::npos);
+    // Without names, as the facts of a profile are told, there is only the thread.
+    SymbolizeOptions bare;
+    bare.names_wanted = [](const NamedProfile&) { return false; };
+    const auto facts = load_profile(file.path(), only(&SampleFilter::event, "offcpu"), bare);
+    REQUIRE(facts);
+    CHECK(as_text(*facts) == "server 5\nserver 5\nserver 5\n");
 }
 
 TEST_CASE("stacks that are not selected have no nodes") {
