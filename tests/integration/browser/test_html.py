@@ -424,6 +424,13 @@ class HtmlTest(PageTest):
         self.keys(Keys.ARROW_UP, Keys.ENTER)
         self.assertTrue(self.id("reset").is_displayed())
         self.assertEqual(self.page.run(place), before)
+        # A search's words stand beside the title.
+        for width in (1300, 1000, 920):
+            self.page.size(width, 800)
+            self.open()
+            before = self.page.run(place)
+            self.keys("/", "e")
+            self.assertEqual(self.page.run(place), before, width)
         # What is opened below takes rows from the graph's far end.
         self.page.size(1300, 500)
         self.page.driver.find_element(By.CSS_SELECTOR, ".facts summary").click()
