@@ -105,8 +105,10 @@ class OneThread(TaskCase):
         """The host goes on, and is told at its end what draws the rest."""
         log = self.directory / "log"
         process = self.start("single", "work", "1", LOG=log)
+        process.send_signal(signal.SIGSTOP)  # or it has ended by then, on a slow machine
         for task in tasks_of(process.pid):
             os.kill(task, signal.SIGKILL)
+        process.send_signal(signal.SIGCONT)
         self.assertEqual(process.wait(30), 0)
         folder = self.directory / f"flameprobe.host-single.{process.pid}.run"
         self.assertTrue((folder / f"host-single.{process.pid}.fprobe").exists())
