@@ -20,13 +20,15 @@ int main(void) {
     CHECK(sigaction(SIGPROF, &action, NULL) == 0);
     CHECK(setitimer(ITIMER_PROF, &every, NULL) == 0);
     work_ms(500);
+    for (int more = 0; more < 20 && ticks < 10; ++more) work_ms(500); /* an emulated CPU misses most */
     CHECK(sigaction(SIGPROF, NULL, &found) == 0);
     CHECK(found.sa_sigaction == tick);
     CHECK(getitimer(ITIMER_PROF, &armed) == 0);
     CHECK(armed.it_interval.tv_usec == 20000);
     CHECK(setitimer(ITIMER_PROF, &(struct itimerval){0}, NULL) == 0);
     /* 25 by the clock; the timer also counts the time of other threads of the process and of the kernel. */
-    CHECK(ticks >= 10 && ticks < 1000);
+    CHECK(ticks >= 10);
+    CHECK(ticks < 1000);
     printf("own SIGPROF kept\n");
     return 0;
 }
