@@ -288,6 +288,8 @@ class OrdinaryUser(HostCase):
     def test_an_image_that_the_kernel_hides(self):
         """The collector that is a task took it for another one, and ended."""
         ran = self.beside([str(host("privileges")), "undumpable"], "undumpable", {"ENGINE": "ring", "FREQ": 997})
+        if "the ring engine cannot run" in ran.stderr:
+            self.skipTest("perf is refused here, or Linux is older than 5.13")
         self.assert_function([stack for result in ran.results().values() for stack in result.stacks()], "after_change", at_least=10)
 
     def test_own_sigprof(self):
@@ -317,6 +319,8 @@ class OrdinaryUser(HostCase):
                     ran = self.beside([str(host(argv[0])), *argv[1:]], f"{'-'.join(argv)}-{engine}", {"ENGINE": engine, "FREQ": 997})
                     if "exec" in argv:
                         continue  # the next image, which draws no picture of this one, is not profiled
+                    if "engine cannot run: perf_event_open is refused" in ran.stderr:
+                        continue  # by Debian's kernels, where kernel.perf_event_paranoid is 3
                     wait_until(lambda: any("svg" in each.endings for each in ran.results().values()), 20, "the picture")
 
     def test_nothing_is_interrupted(self):
