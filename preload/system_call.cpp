@@ -6,6 +6,7 @@
 // where no frame of ours would be.
 #include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -88,6 +89,54 @@ long wait_by_number(long number, Word set, Word info, Word limit, Word size, Wor
     return sigtimedwait_by_number(&hosts, as<siginfo_t*>(info), as<const timespec*>(limit));
 }
 
+/// struct sigaction as the kernel has it.
+struct KernelsAction {
+    void (*handler)(int);
+    Word flags;
+    Word restorer;
+    uint64_t mask;
+};
+constexpr Word kernels_mask_size = sizeof KernelsAction::mask, has_restorer = 0x04000000;
+
+bool can_access(Word action) noexcept {
+    return action == 0 || (is_mapped(action) && is_mapped(action + offsetof(KernelsAction, mask)));
+}
+
+struct sigaction as_libcs(const KernelsAction& given) noexcept {
+    struct sigaction action {};
+    action.sa_handler = given.handler;
+    action.sa_flags = static_cast<int>(given.flags & ~has_restorer);
+    ::memcpy(&action.sa_mask, &given.mask, sizeof given.mask);
+    return action;
+}
+
+// Else an engine's signal would meet the default action, or a handler of the host's. libc's own signals are nobody
+// else's, and libc's function refuses them.
+long sigaction_by_number(long number, Word signal, Word action, Word old, Word size, Word) noexcept {
+    const bool is_libcs = signal >= static_cast<Word>(__SIGRTMIN) && signal < static_cast<Word>(SIGRTMIN);
+    if (size != kernels_mask_size || is_libcs || !can_access(action) || !can_access(old))
+        return next_syscall()(number, signal, action, old, size);
+    KernelsAction told{};
+    struct sigaction wanted {
+    }, before{};
+    if (action != 0) {
+        KernelsAction given;
+        ::memcpy(&given, as<const void*>(action), sizeof given);
+        wanted = as_libcs(given);
+    }
+    // A handler that the host sets again, past libc, needs the restorer that it has now.
+    if (old != 0) next_syscall()(number, signal, nullptr, &told, size);
+    if (::sigaction(static_cast<int>(signal), action != 0 ? &wanted : nullptr, &before) != 0) return -1;
+    if (old == 0) return 0;
+    const bool by_handler = before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN;
+    told.handler = before.sa_handler;
+    told.flags = static_cast<unsigned>(before.sa_flags & ~static_cast<int>(has_restorer)) | (told.flags & has_restorer);
+    if (!by_handler) told.flags &= ~has_restorer, told.restorer = 0;
+    ::memcpy(&told.mask, &before.sa_mask, sizeof told.mask);
+    ::memcpy(as<void*>(old), &told, sizeof told);
+    return 0;
+}
+
 struct Call {
     long number;
     ByNumber* wrapper;  // null: the call goes on
@@ -100,6 +149,7 @@ constexpr std::array calls = {
     Call{SYS_exit_group, exit_by_number},
     Call{SYS_mlockall, Wrapper<&::mlockall>::call},
     Call{SYS_prctl, prctl_by_number},
+    Call{SYS_rt_sigaction, sigaction_by_number},
     Call{SYS_rt_sigtimedwait, wait_by_number},
     Call{SYS_setns, Wrapper<&::setns>::call},
     Call{SYS_sigaltstack, Wrapper<&::sigaltstack>::call},

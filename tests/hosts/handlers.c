@@ -1,5 +1,6 @@
 /* A host that looks after its own signals: every disposition and mask is as it set it, and as it was before. */
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 
@@ -70,6 +71,39 @@ static void older_ways(void) {
     close(ends[0]), close(ends[1]);
 }
 
+/* Past libc's sigaction, as sandboxes and crash reporters call it. */
+struct kernels_action {
+    void (*handler)(int);
+    unsigned long flags;
+    void (*restorer)(void);
+    unsigned long mask;
+};
+static void by_number(void) {
+    struct kernels_action action = {0}, before, ours;
+    work_ms(30);
+    for (int number = 1; number < 65; ++number) {
+        if (number == SIGKILL || number == SIGSTOP || number == 32 || number == 33) continue;
+        CHECK(syscall(SYS_rt_sigaction, number, NULL, &before, 8L) == 0 && before.handler == SIG_DFL);
+        CHECK(syscall(SYS_rt_sigaction, number, &action, &before, 8L) == 0 && before.handler == SIG_DFL);
+    }
+    work_ms(60);
+    CHECK(signal(SIGUSR1, count) == SIG_DFL && signal(SIGPROF, count) == SIG_DFL);
+    CHECK(syscall(SYS_rt_sigaction, SIGUSR1, NULL, &ours, 8L) == 0 && ours.handler == count);
+    CHECK(syscall(SYS_rt_sigaction, SIGUSR1, &action, NULL, 8L) == 0);
+    ours.mask = 1UL << (SIGUSR2 - 1);
+    CHECK(syscall(SYS_rt_sigaction, SIGUSR1, &ours, &before, 8L) == 0 && before.handler == SIG_DFL);
+    CHECK(syscall(SYS_rt_sigaction, SIGUSR1, NULL, &before, 8L) == 0 && before.handler == count &&
+          before.flags == ours.flags && before.restorer == ours.restorer && before.mask == ours.mask);
+    caught[SIGUSR1] = caught[SIGPROF] = 0;
+    work_ms(30);
+    CHECK(raise(SIGUSR1) == 0 && raise(SIGPROF) == 0 && caught[SIGUSR1] == 1 && caught[SIGPROF] == 1);
+    CHECK(syscall(SYS_rt_sigaction, 65, &action, NULL, 8L) == -1 && errno == EINVAL);
+    CHECK(syscall(SYS_rt_sigaction, SIGKILL, &action, NULL, 8L) == -1 && errno == EINVAL);
+    CHECK(syscall(SYS_rt_sigaction, SIGUSR1, (void*)8, NULL, 8L) == -1 && errno == EFAULT);
+    CHECK(syscall(SYS_rt_sigaction, SIGUSR1, &action, NULL, 4L) == -1 && errno == EINVAL);
+    CHECK(signal(SIGUSR1, SIG_DFL) == count && signal(SIGPROF, SIG_DFL) == count);
+}
+
 int main(void) {
     static const int mine[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGSEGV, SIGALRM};
     default_everywhere();
@@ -95,6 +129,8 @@ int main(void) {
     older_ways();
     default_everywhere();
     in_vfork_child();
+    by_number();
+    default_everywhere();
 
     /* SA_RESETHAND and a second signal: the default action takes over, in a child. */
     const pid_t child = fork();
