@@ -425,7 +425,7 @@ class HtmlTest(PageTest):
         self.assertTrue(self.id("reset").is_displayed())
         self.assertEqual(self.page.run(place), before)
         # A search's words stand beside the title.
-        for width in (1300, 1000, 920):
+        for width in (1300, 1000, 700):
             self.page.size(width, 800)
             self.open()
             before = self.page.run(place)
