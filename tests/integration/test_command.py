@@ -421,7 +421,12 @@ class Doctor(Case):
         self.assertRegex(done.stdout.splitlines()[-1], r"^It (works|does not work)(\.|; .* better\.)$")
         done = run([*ordinary_user(self), COMMAND, "doctor"], Path("/"))
         mends = len(set(re.findall(r"(?m)^ +mend: (.*)$", done.stdout)))
-        self.assertIn("the command after" if mends == 1 else f"the {mends} commands after", done.stdout.splitlines()[-1])
+        verdict = {0: "It works.", 1: "the command after"}.get(mends, f"the {mends} commands after")
+        self.assertIn(verdict, done.stdout.splitlines()[-1])
+
+    def test_nothing_mends_kernel_frames_where_the_engine_has_none(self):
+        done = run([*ordinary_user(self), "env", "FLAMEPROBE_ENGINE=timer", COMMAND, "doctor"], Path("/"))
+        self.assertNotIn("kernel symbols", done.stdout)
 
     def test_without_the_library(self):
         """It does not say that it works, and only commands with the option --library name it."""

@@ -73,12 +73,12 @@ void report_unwinder(DoctorReport& report, const Options& options, std::uint32_t
                                    bytes_text(stack_bytes) + " of stack are copied with each sample");
 }
 
-bool report_engine(DoctorReport& report, const Options& options, long paranoid) {
+std::optional<EngineKind> report_engine(DoctorReport& report, const Options& options, long paranoid) {
     const auto engine = open_engine(options);
     if (!engine) {
         report.finding("engine", "none: " + engine.error().message);
         mend_perf(report, paranoid, 2);
-        return false;
+        return std::nullopt;
     }
     const CaptureFacts& facts = engine->source->facts();
     report.finding("engine", facts.engine_name() + ": " + engine->reason);
@@ -88,7 +88,7 @@ bool report_engine(DoctorReport& report, const Options& options, long paranoid) 
     report_kernel_frames(report, facts, options, paranoid);
     report.finding("frequency", count_text(facts.frequency) + " samples a second of each thread's CPU time");
     report_unwinder(report, options, engine->stack_bytes);
-    return true;
+    return facts.engine;
 }
 
 /// How waits would be measured here (docs/waiting.md, "What is measured where").
@@ -144,15 +144,16 @@ bool report_machine(DoctorReport& report) {
     report.finding("library", library ? *library : library.error().message);
     const Options options = options_here(report);
     const auto paranoid = read_sysctl("/proc/sys/kernel/perf_event_paranoid");
-    const bool works = report_engine(report, options, paranoid.value_or(2));
+    const auto engine = report_engine(report, options, paranoid.value_or(2));
     report.finding("paranoid level", paranoid ? std::to_string(*paranoid) + ": " + meaning_of_paranoid(*paranoid) +
                                                     (geteuid() == 0 ? "; root may do all of it" : "")
                                               : "unknown: /proc/sys/kernel/perf_event_paranoid cannot be read");
     report.finding("seccomp", is_filtered() ? "a filter is active; it may refuse perf_event_open" : "no filter");
-    if (works) report_waits(report, options);
+    if (engine) report_waits(report, options);
     report_memory(report);
-    report_kernel_symbols(report);
-    return works && library;
+    const bool may_have_rings = options.engine == EngineChoice::automatic && paranoid && *paranoid > 2;
+    if (engine == EngineKind::ring || may_have_rings) report_kernel_symbols(report);  // no other has kernel frames
+    return engine && library;
 }
 
 }  // namespace flameprobe
