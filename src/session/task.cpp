@@ -145,7 +145,10 @@ int Task::begin_between(void* self) {
 // No signal is sent when it ends, so wait(2) of the host does not see it; a tracer of the host is not handed it either.
 int Task::clone_task() {
     constexpr int flags = CLONE_VM | CLONE_FILES | CLONE_FS | CLONE_UNTRACED | CLONE_CHILD_CLEARTID;
-    return ::clone(begin, stack_.data() + stack_.size(), flags, this, nullptr, nullptr, &alive_);
+    alive_ = 1;
+    const int task = ::clone(begin, stack_.data() + stack_.size(), flags, this, nullptr, nullptr, &alive_);
+    if (task < 0) alive_ = 0;
+    return task;
 }
 
 // Made by a process in between that ends at once, the task is init's child from the start, which reaps it; as the
@@ -213,7 +216,8 @@ void Task::run() {
 // their end.
 void Task::reap() const noexcept {
     constexpr int patience_ms = 1000;
-    constexpr timespec pause{0, 1'000'000};
+    constexpr timespec pause{0, 1'000'000}, longest{1, 0};
+    if (!ended()) handler::system_call(SYS_futex, &alive_, FUTEX_WAIT, 1, &longest);
     const int child = child_;
     if (child == 0) return;
     for (int tries = 0; tries < patience_ms && handler::system_call(SYS_wait4, child, 0L, __WALL | WNOHANG, 0L) == 0;

@@ -37,11 +37,12 @@ public:
     /// host's end: it may be waiting for a lock, such as malloc's, that a killed thread of the host holds for ever.
     void progress() const;
 
-    /// At the host's end, after the task's, where it is the host's child: it would stay a zombie for ever where no
-    /// process waits for orphans. Async-signal-safe.
+    /// At the host's end, when the task has nothing left to do: waits for its end. Else the program's file, which it
+    /// has mapped, could not be written yet when the host has ended; and where it is the host's child it would stay a
+    /// zombie for ever where no process waits for orphans. Async-signal-safe.
     void reap() const noexcept;
 
-    /// For every thread. The kernel writes 0 when a task has ended.
+    /// For every thread. The kernel writes 0 when a task has ended; before there is one it is 0 too.
     bool ended() const noexcept { return alive_.load(std::memory_order_acquire) == 0; }
 
 private:
@@ -58,7 +59,7 @@ private:
     char* sequences_ = nullptr;  // its restartable sequences
     std::atomic<int> child_{0};  // its id, where it is the host's child
     std::atomic<std::uint32_t> thread_alive_{1};
-    std::atomic<std::uint32_t> alive_{1};
+    std::atomic<std::uint32_t> alive_{0};
 };
 
 }  // namespace flameprobe

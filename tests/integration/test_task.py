@@ -2,13 +2,14 @@
 has one thread, and leaves a picture however it ends or executes another program."""
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import unittest
 from pathlib import Path
 
-from harness import SIZE, Case, clean_environment, host, profiled, render, run, target, wait_until
+from harness import SIZE, Case, clean_environment, host, profiled, render, run, sized, target, wait_until
 
 RING = {"ENGINE": "ring", "FREQ": 997}
 
@@ -100,6 +101,15 @@ class OneThread(TaskCase):
         tasks = tasks_of(process.pid)
         self.assertEqual(process.wait(30), 0)
         wait_until(lambda: not any(lines_of_task(task) for task in tasks), 10, "the end of the task")
+
+    def test_the_programs_file_can_be_written_when_the_host_has_ended(self):
+        """The task has it mapped (ETXTBSY)."""
+        program = self.directory / "program"
+        shutil.copy(host("ends"), program)
+        for number in range(sized(30, 200)):
+            ran = subprocess.run([program, "return", "20"], cwd=self.directory, env=profiled(**RING, FORMAT="none"), stdout=subprocess.DEVNULL, check=False)
+            self.assertEqual(ran.returncode, 6)
+            program.open("r+b").close()
 
     def test_it_may_be_killed(self):
         """The host goes on, and is told at its end what draws the rest."""
