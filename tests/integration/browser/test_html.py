@@ -1033,9 +1033,11 @@ class HtmlTest(PageTest):
         try:
             self.page.open(os.path.join(PICTURES, "demo.html"))
             text = self.page.driver.find_element(By.CSS_SELECTOR, "noscript").text
+            heights = [self.page.driver.find_element(By.CSS_SELECTOR, of).size["height"] for of in ("noscript", "#preview")]
         finally:
             self.page.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
         self.assertIn("4.56 s 14.49 % 4.56 s 14.49 % Trie::walk", text)
+        self.assertGreater(min(heights), 200)  # the functions, and the picture
 
 
 if __name__ == "__main__":
