@@ -8,7 +8,7 @@ import sys
 import unittest
 from pathlib import Path
 
-from harness import ENGINES, LIBRARY, Case, host, named, ordinary_user, profiled, run
+from harness import ENGINES, LIBRARY, Case, host, ordinary_user, profiled, run
 
 # How ldconfig and the assembler call it.
 WORD, JUMP = {"x86_64": ("x86-64", "jmp abort@PLT"), "aarch64": ("AArch64", "b abort")}[platform.machine()]
@@ -129,13 +129,12 @@ class Constructors(Case):
         processes = {frames[0] for frames, _ in stacks}
         self.assertEqual(len(processes), 2, processes)
         for function in ("constructor_work", "work_after_constructor"):
-            self.assertGreater(sum(n for frames, n in stacks if named(frames, function)), 20, function)
+            self.assert_function(stacks, function, at_least=20)
 
     def test_end(self):
         ran = run([host("constructor"), PLUGIN, "ends"], self.directory, profiled(FREQ=499), timeout=60)
         self.assertEqual((ran.returncode, ran.stdout, ran.timed_out), (3, "", False), ran.stderr)
-        stacks = ran.result().stacks()
-        self.assertGreater(sum(n for frames, n in stacks if named(frames, "constructor_work")), 20)
+        self.assert_function(ran.result().stacks(), "constructor_work", at_least=20)
 
 
 if __name__ == "__main__":

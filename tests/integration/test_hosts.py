@@ -351,7 +351,8 @@ class Processes(HostCase):
                 self.assertGreater(told["cpu_time"]["process_ns"], 55e6)
                 sampled = sum(count for _, count in children[0].stacks()) * told["sampling"]["period_ns"]
                 self.assertGreater(sampled, 40e6)
-                self.assertFalse([frames for frames, _ in children[0].stacks() if frames[-1] == "[kernel, not permitted]"])
+                if not MISSES_TICKS:
+                    self.assertFalse([frames for frames, _ in children[0].stacks() if frames[-1] == "[kernel, not permitted]"])
 
     def test_a_host_that_takes_orphans_meets_its_own_only(self):
         """The collectors of its children came to it, and its wait for any child gave their ends."""
