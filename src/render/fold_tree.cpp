@@ -18,7 +18,7 @@ public:
             if (kid == 0 || boxes_[at].total > boxes_[kid].total) kid = at;
         }
     }
-    /// Boxes that each only lead to the next. Few of own code each end one.
+    /// Boxes that each only lead to the next. Rare ones of own code each end one.
     std::vector<std::uint32_t> from(std::uint32_t first) const {
         std::vector<std::uint32_t> chain{first};
         const double least = static_cast<double>(boxes_[first].total) * (1 - most_leaving / 100);
@@ -31,7 +31,7 @@ public:
         }
         const auto last = chain.end() - 1, own = std::find_if(chain.begin(), last, [&](auto at) { return is_own(at); });
         const auto many = std::count_if(own, last, [&](auto at) { return is_own(at); });
-        if (own != last && many <= static_cast<std::ptrdiff_t>(longest_chain)) chain.erase(own + 1, chain.end());
+        if (own != last && static_cast<std::size_t>(many) * rare_own < chain.size()) chain.erase(own + 1, chain.end());
         return chain;
     }
 

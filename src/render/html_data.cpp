@@ -72,6 +72,7 @@ Json folding_json() {
         if (is_others(role)) others.push_back(static_cast<unsigned>(role));
     return {{"longest", longest_chain},
             {"kinds", std::move(kinds)},
+            {"rare", rare_own},
             {"others", std::move(others)},
             {"leaving", most_leaving}};
 }

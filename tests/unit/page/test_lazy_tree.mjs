@@ -5,7 +5,7 @@ import {LazyTree, framesTo} from "../../../src/render/assets/page/lazy_tree.js";
 // a > b > ... > g > (x 3, y 5), all of them one after the other; `kinds` of a to g.
 function profileOf(kinds = [0, 0, 0, 0, 0, 0, 0]) {
   const names = [..."abcdefgxy", "all"], fn = [9, 0, 1, 2, 3, 4, 5, 6, 7, 8], end = [10, 10, 10, 10, 10, 10, 10, 10, 9, 10];
-  return {all: 9, size: 10, fn, end, depth: 9, order: fn.map((_, at) => at), functions: {name: names, kind: [...kinds, 0, 0, 6], role: new Array(10).fill(2)}, folding: {longest: 5, kinds: [0, 1, 2, 7], others: [1], leaving: 1},
+  return {all: 9, size: 10, fn, end, depth: 9, order: fn.map((_, at) => at), functions: {name: names, kind: [...kinds, 0, 0, 6], role: new Array(10).fill(2)}, folding: {longest: 5, kinds: [0, 1, 2, 7], rare: 8, others: [1], leaving: 1},
     total: [8, 8, 8, 8, 8, 8, 8, 8, 3, 5], shape: {hidden: new Uint8Array(10), inner: null, alias: Uint32Array.from(names, (_, at) => at), recursion: false}};
 }
 const treeOf = (profile, look) => LazyTree.roots(profile, profile.total, profile.shape, look);
@@ -43,12 +43,12 @@ test("what may be folded, and from how many frames on, is the profile's to say",
   Object.assign(profile.folding, {longest: 5, kinds: [1]});
   assert.equal(shown(treeOf(profile, {byName: true, chains: true}), profile).length, 10);
 });
-test("few frames of own code in a chain are in sight", () => {
+test("rare frames of own code in a chain are in sight", () => {
   const profile = profileOf();
-  profile.folding.longest = 2;
+  Object.assign(profile.folding, {longest: 2, rare: 6});
   profile.functions.role[3] = 0;
   assert.deepEqual(shown(treeOf(profile, {byName: true, chains: true}), profile), ["all", "abc", "d", "ef", "g", "x", "y"]);
-  profile.functions.role.fill(0, 1, 4);  // b, c and d: many
+  profile.functions.role.fill(0, 1, 4);  // b, c and d: not rare
   assert.deepEqual(shown(treeOf(profile, {byName: true, chains: true}), profile), ["all", "abcdef", "g", "x", "y"]);
 });
 test("the heaviest first, or by name", () => {

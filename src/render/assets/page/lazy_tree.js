@@ -53,7 +53,7 @@ export class LazyTree {
   // others' code little may leave on the way: that stands on the box too, `behind` so many of its frames, and is `leaving`
   // with what ends there. What may be folded is the profile's to say (fold_tree.hpp).
   fold(first) {
-    const {functions: {kind, name, role}, folding: {longest, kinds, others, leaving}} = this.profile, chain = [first], least = first.total * (1 - leaving / 100);
+    const {functions: {kind, name, role}, folding: {longest, kinds, rare, others, leaving}} = this.profile, chain = [first], least = first.total * (1 - leaving / 100);
     const leads = (node) => kinds.includes(kind[node.fn]) && !node.open && !this.look.opened?.has(name[node.fn]);
     const nearly = (node, kid) => kid.total >= least && others.includes(role[node.fn]) && others.includes(role[kid.fn]);
     for (let node = first; leads(node);) {
@@ -61,9 +61,9 @@ export class LazyTree {
       if (!kid || !leads(kid) || kid.total !== node.total && !nearly(node, kid)) break;
       chain.push(node = kid);
     }
-    // Few of own code each end one: these are the answer.
+    // Rare ones of own code each end one: these are the answer.
     const own = chain.slice(0, -1).filter(({fn}) => role[fn] === OWN);
-    if (own.length && own.length <= longest) chain.splice(chain.indexOf(own[0]) + 1);
+    if (own.length && own.length * rare < chain.length) chain.splice(chain.indexOf(own[0]) + 1);
     if (chain.length <= longest) return first;
     const last = chain[chain.length - 1], {fn, parent, x, total, boxes, origins} = first;
     const folded = Object.assign(new LazyNode(fn, parent), {x, total, boxes, origins, leaving: total - last.total, folded: chain.slice(0, -1)});
