@@ -8,7 +8,7 @@
 #include "base/vdso_clock.hpp"
 #include "capture/alloc/countdown.hpp"
 #include "capture/handler/stack_copy.hpp"
-#include "cpu/interrupted.hpp"
+#include "cpu/signal_frame.hpp"
 #include "memory.hpp"
 
 namespace flameprobe::alloc {

@@ -7,7 +7,7 @@
 
 #include "base/clock.hpp"
 #include "base/host_process.hpp"
-#include "cpu/interrupted.hpp"
+#include "cpu/signal_frame.hpp"
 
 namespace flameprobe {
 void CrashRecord::write(int signal, const siginfo_t& info, const void* context) noexcept {

@@ -29,7 +29,7 @@
 #include "base/proc.hpp"
 #include "capture/handler/kernel_action.hpp"
 #include "capture/handler/raw_system_call.hpp"
-#include "cpu/breakpoint.hpp"
+#include "cpu/signal_frame.hpp"
 #include "cpu/kernel_abi.hpp"
 #include "session/command_queue.hpp"
 #include "session/family.hpp"

@@ -17,7 +17,7 @@
 #include "base/proc_maps.hpp"
 #include "base/self_memory.hpp"
 #include "cpu/arch.hpp"
-#include "cpu/interrupted.hpp"
+#include "cpu/signal_frame.hpp"
 #include "unwind/irregular_stepper.hpp"
 #include "unwind/rule_source.hpp"
 #include "unwind/unwinder.hpp"

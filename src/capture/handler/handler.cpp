@@ -13,7 +13,7 @@
 #include "capture/handler/raw_system_call.hpp"
 #include "capture/handler/stack_copy.hpp"
 #include "capture/handler/state.hpp"
-#include "cpu/interrupted.hpp"
+#include "cpu/signal_frame.hpp"
 
 namespace flameprobe::handler {
 namespace {

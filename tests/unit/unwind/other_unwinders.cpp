@@ -8,7 +8,7 @@
 #include <boost/stacktrace.hpp>
 #include <csignal>
 
-#include "cpu/interrupted.hpp"
+#include "cpu/signal_frame.hpp"
 
 namespace flameprobe::testing {
 namespace {

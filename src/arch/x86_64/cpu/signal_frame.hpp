@@ -1,5 +1,6 @@
-// What the kernel puts on a stack for a signal handler (arch/x86/include/asm/sigframe.h, struct rt_sigframe): the
-// return address, the ucontext, the siginfo, above them the floating-point state. Async-signal-safe.
+// What a signal handler finds: the state of the thread that it interrupts, and the frame that the kernel has put on a
+// stack (arch/x86/include/asm/sigframe.h, struct rt_sigframe): the return address, the ucontext, the siginfo, above
+// them the floating-point state. Async-signal-safe.
 #pragma once
 
 #include <signal.h>
@@ -8,12 +9,57 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/registers.hpp"
 #include "cpu/instructions.hpp"
 
 /// What a handler returns to whose frame was moved. Calls flameprobe_before_signal_return_ with the ucontext.
 extern "C" void flameprobe_handler_return_();
 
 namespace flameprobe::cpu {
+
+inline std::uint64_t interrupted_pc(const ucontext_t& context) noexcept {
+    return static_cast<std::uint64_t>(context.uc_mcontext.gregs[REG_RIP]);
+}
+
+/// In DWARF's order. False for 32-bit code in a 64-bit process (the USER32_CS selector), which has another stack and
+/// other registers.
+inline bool copy_registers(const ucontext_t& context, Registers& out) noexcept {
+    constexpr int order[Registers::count] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
+                                             REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
+                                             REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
+    for (unsigned i = 0; i < Registers::count; ++i)
+        out.value[i] = static_cast<std::uint64_t>(context.uc_mcontext.gregs[order[i]]);
+    constexpr std::uint64_t code_segment_64 = 0x33;
+    return (static_cast<std::uint64_t>(context.uc_mcontext.gregs[REG_CSGSFS]) & 0xffff) == code_segment_64;
+}
+
+/// A tick in the kernel signals when the thread leaves it: at the instruction after `syscall`, or at `syscall` itself
+/// if the call is made again. That instruction puts its successor's address into rcx (Intel SDM volume 2, SYSCALL) and
+/// the kernel restores both, so code need not be read, which could fault; the next instruction has another rip.
+inline bool may_leave_system_call(const ucontext_t& context) noexcept {
+    constexpr greg_t syscall_bytes = 2;
+    const greg_t after = context.uc_mcontext.gregs[REG_RCX], pc = context.uc_mcontext.gregs[REG_RIP];
+    return pc == after || pc + syscall_bytes == after;
+}
+
+/// The calling function's own registers, with which a walk begins there: those that calls preserve, sp and pc.
+[[gnu::always_inline]] inline void own_registers(Registers& out) noexcept {
+    asm volatile(
+        "movq %%rbx, 24(%0)\n movq %%rbp, 48(%0)\n movq %%rsp, 56(%0)\n movq %%r12, 96(%0)\n movq %%r13, 104(%0)\n"
+        "movq %%r14, 112(%0)\n movq %%r15, 120(%0)\n leaq 1f(%%rip), %%rax\n 1: movq %%rax, 128(%0)\n"
+        :
+        : "r"(out.value.data())
+        : "rax", "memory");
+}
+
+/// What a debugger has put into the place of an instruction's beginning: int3.
+using BreakpointCode = std::uint8_t;
+inline bool is_breakpoint(BreakpointCode code) noexcept { return code == 0xcc; }
+
+/// Moves a thread that was stopped by one back to it, and gives its address.
+inline std::uint64_t step_back(ucontext_t& context) noexcept {
+    return static_cast<std::uint64_t>(context.uc_mcontext.gregs[REG_RIP] -= 1);
+}
 
 inline std::uintptr_t interrupted_sp(const ucontext_t& context) noexcept {
     return static_cast<std::uintptr_t>(context.uc_mcontext.gregs[REG_RSP]);
