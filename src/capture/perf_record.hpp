@@ -26,8 +26,11 @@ struct RecordLayout {
     std::uint64_t weight = 1;  // of a sample without a count, and of one that was lost
 };
 
-/// What is added to the time in records, so that it is CLOCK_MONOTONIC of this process (base/time_namespace.hpp).
+/// What is added to the time in records, so that it is CLOCK_MONOTONIC of this process: monotonic_lead_ns().
 inline constinit std::atomic<std::int64_t> clock_lead_ns{0};
+/// How far CLOCK_MONOTONIC of this process is ahead of the machine's, which perf tells: that of a time namespace has an
+/// offset (time_namespaces(7)). 0 in the first one, and where /proc does not tell it.
+std::int64_t monotonic_lead_ns();
 
 /// CLOCK_MONOTONIC of any record: every record carries it (sample_id_all). 0 if the record is too short to have one.
 std::uint64_t record_time(std::span<const std::byte> record, std::uint32_t type);

@@ -12,7 +12,6 @@
 #include "base/clock.hpp"
 #include "base/host_process.hpp"
 #include "base/proc.hpp"
-#include "base/time_namespace.hpp"
 #include "capture/event_source.hpp"
 #include "capture/map_watch.hpp"
 #include "capture/perf_event.hpp"

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "base/host_signals.hpp"
 #include "base/proc.hpp"
+#include "base/signals.hpp"
 #include "capture/handler/handler.hpp"
 #include "capture/handler/hooks.hpp"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/host_process.hpp"
-#include "base/task_list.hpp"
+#include "base/proc.hpp"
 #include "capture/event_source.hpp"
 #include "capture/thread_rings.hpp"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "base/task_list.hpp"
+#include "base/proc.hpp"
 #include "capture/handler/raw_system_call.hpp"
 #include "capture/handler/state.hpp"
 

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/held_signals.hpp"
+#include "base/signals.hpp"
 
 namespace flameprobe {
 

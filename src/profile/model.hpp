@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "base/file_identity.hpp"
+#include "base/regular_file.hpp"
 #include "base/paths.hpp"
 #include "profile/names.hpp"
 

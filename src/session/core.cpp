@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/clock.hpp"
-#include "base/host_signals.hpp"
+#include "base/signals.hpp"
 #include "base/own_threads.hpp"
 #include "base/system_call_names.hpp"
 #include "capture/alloc/host_allocations.hpp"

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <new>
 
-#include "base/host_signals.hpp"
+#include "base/signals.hpp"
 #include "base/proc.hpp"
 #include "collect/unit_counts.hpp"
 #include "sandbox/host_restrictions.hpp"

@@ -8,7 +8,7 @@
 
 #include <utility>
 
-#include "base/held_signals.hpp"
+#include "base/signals.hpp"
 #include "base/output_directory.hpp"
 #include "base/printed.hpp"
 

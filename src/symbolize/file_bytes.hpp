@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/descriptor.hpp"
-#include "base/file_identity.hpp"
+#include "base/regular_file.hpp"
 #include "base/memory_map.hpp"
 #include "base/result.hpp"
 #include "symbolize/string_table.hpp"

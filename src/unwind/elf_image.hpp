@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/file_identity.hpp"
+#include "base/regular_file.hpp"
 #include "base/memory_map.hpp"
 #include "unwind/code_map.hpp"
 

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "base/proc.hpp"
-#include "base/task_list.hpp"
 
 using namespace flameprobe;
 

@@ -9,7 +9,6 @@
 
 #include "base/clock.hpp"
 #include "base/proc.hpp"
-#include "base/task_list.hpp"
 #include "refusal.hpp"
 #include "render/numbers.hpp"
 

@@ -17,7 +17,7 @@
 #include "../cpu_log.hpp"
 #include "../known_shares.hpp"
 #include "base/clock.hpp"
-#include "base/task_list.hpp"
+#include "base/proc.hpp"
 #include "capture/handler/hooks.hpp"
 
 using namespace flameprobe;
