@@ -16,7 +16,6 @@
 #include "capture/map_watch.hpp"
 #include "capture/perf_event.hpp"
 #include "capture/signal_choice.hpp"
-#include "capture/system_call_watch.hpp"
 #include "capture/thread_finder.hpp"
 #include "capture/thread_rings.hpp"
 #include "capture/thread_timers.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "capture/handler/attach.hpp"
+#include "capture/handler/handler.hpp"
 #include "capture/timer_slots.hpp"
 
 namespace flameprobe {

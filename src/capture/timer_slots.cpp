@@ -6,7 +6,7 @@
 
 #include "base/host_process.hpp"
 #include "base/proc.hpp"
-#include "capture/handler/attach.hpp"
+#include "capture/handler/handler.hpp"
 #include "capture/signal_choice.hpp"
 
 namespace flameprobe {

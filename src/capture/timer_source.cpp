@@ -5,7 +5,7 @@
 
 #include "base/clock.hpp"
 #include "base/proc.hpp"
-#include "capture/handler/attach.hpp"
+#include "capture/handler/handler.hpp"
 #include "capture/perf_event.hpp"
 #include "capture/signal_choice.hpp"
 

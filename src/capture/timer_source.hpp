@@ -10,7 +10,6 @@
 #include "capture/event_source.hpp"
 #include "capture/handler_memory.hpp"
 #include "capture/map_watch.hpp"
-#include "capture/system_call_watch.hpp"
 #include "capture/thread_timers.hpp"
 
 namespace flameprobe {

@@ -9,7 +9,6 @@
 #include "capture/alloc/host_allocations.hpp"
 #include "capture/alloc/thread_stacks.hpp"
 #include "capture/cell_reader.hpp"
-#include "capture/system_call_watch.hpp"
 #include "collect/mapped_memory.hpp"
 #include "collect/pipeline.hpp"
 #include "profile/counters.hpp"

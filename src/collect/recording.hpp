@@ -14,7 +14,6 @@
 #include "collect/off_cpu.hpp"
 #include "collect/pipeline.hpp"
 #include "collect/profile_file.hpp"
-#include "collect/unit_counts.hpp"
 #include "collect/usage.hpp"
 #include "profile/model.hpp"
 

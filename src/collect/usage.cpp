@@ -10,6 +10,9 @@
 namespace flameprobe {
 namespace {
 
+constinit UnitCounters counters{};
+constinit const UnitCounts* inherited = nullptr;  // never freed: the collector may outlive static destructors
+
 /// Of the host, since it began; nullopt where /proc does not give it. Takes some 30 us.
 std::optional<Usage> read_usage() {
     const auto stat = read_small_file((host_proc_directory() + "/stat").c_str());
@@ -49,5 +52,23 @@ void UsageAccount::add_to(Counters& counters) const {
     counters[std::string(counter::major_faults)] = sum_.major_faults;
     if (sum_.peak_bytes != 0) counters[std::string(counter::peak_memory)] = sum_.peak_bytes;
 }
+
+void read_unit_counts_by(UnitCounters those) { counters = those; }
+
+void begin_unit_counts() {
+    if (counters.read != nullptr) inherited = new UnitCounts(counters.read());
+}
+
+UnitCounts unit_counts() {
+    if (counters.read == nullptr) return {};
+    UnitCounts counts = counters.read();
+    if (inherited == nullptr) return counts;
+    for (const auto& [name, amount] : *inherited) {
+        if ((counts[name] -= amount) == 0) counts.erase(name);
+    }
+    return counts;
+}
+
+bool any_units_counted() noexcept { return counters.any != nullptr && counters.any(); }
 
 }  // namespace flameprobe

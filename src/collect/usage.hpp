@@ -1,8 +1,11 @@
-// What the host used beside CPU time, as the kernel counts it: page faults and memory.
+// What the host used beside CPU time, as the kernel counts it: page faults and memory. And what it did, as it counts
+// itself: units of work (flameprobe/count.h).
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
 
 #include "profile/counters.hpp"
 
@@ -26,5 +29,22 @@ private:
     std::uint64_t read_ns_ = 0;
     Usage sum_;
 };
+
+/// Units of work, as they stand: by name, since the process began: a forked child does not count what it inherited.
+using UnitCounts = std::map<std::string, std::uint64_t>;
+
+/// Where the counters are, which only the session knows. `any`: whether one is not 0; async-signal-safe.
+struct UnitCounters {
+    UnitCounts (*read)() = nullptr;
+    bool (*any)() noexcept = nullptr;
+};
+/// Once, before there is a collector.
+void read_unit_counts_by(UnitCounters counters);
+/// To be called in a forked child before anything else: its own counts begin here.
+void begin_unit_counts();
+/// The collector thread only.
+UnitCounts unit_counts();
+/// Whether this process, or its parents before they forked, counted anything. Async-signal-safe.
+bool any_units_counted() noexcept;
 
 }  // namespace flameprobe

@@ -11,7 +11,6 @@
 #include <new>
 
 #include "base/memory_map.hpp"
-#include "capture/handler/kernel_action.hpp"
 #include "capture/handler/raw_system_call.hpp"
 #include "cpu/kernel_abi.hpp"
 #include "sandbox/own_calls.hpp"

@@ -6,7 +6,7 @@
 #include "base/clock.hpp"
 #include "base/host_process.hpp"
 #include "capture/alloc/host_allocations.hpp"
-#include "collect/unit_counts.hpp"
+#include "collect/usage.hpp"
 
 namespace flameprobe {
 

@@ -15,7 +15,7 @@
 #include "capture/handler/handler.hpp"
 #include "capture/handler/hooks.hpp"
 #include "collect/cpu_clocks.hpp"
-#include "collect/unit_counts.hpp"
+#include "collect/usage.hpp"
 #include "sandbox/host_restrictions.hpp"
 #include "sandbox/own_calls.hpp"
 #include "session/core_api.h"

@@ -9,7 +9,7 @@
 
 #include "base/signals.hpp"
 #include "base/proc.hpp"
-#include "collect/unit_counts.hpp"
+#include "collect/usage.hpp"
 #include "sandbox/host_restrictions.hpp"
 #include "session/family.hpp"
 

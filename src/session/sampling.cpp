@@ -8,7 +8,7 @@
 #include "base/clock.hpp"
 #include "base/host_process.hpp"
 #include "capture/blocked_reader.hpp"
-#include "collect/unit_counts.hpp"
+#include "collect/usage.hpp"
 #include "session/family.hpp"
 
 namespace flameprobe {

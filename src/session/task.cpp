@@ -27,7 +27,6 @@
 
 #include "base/host_process.hpp"
 #include "base/proc.hpp"
-#include "capture/handler/kernel_action.hpp"
 #include "capture/handler/raw_system_call.hpp"
 #include "cpu/signal_frame.hpp"
 #include "cpu/kernel_abi.hpp"

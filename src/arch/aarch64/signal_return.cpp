@@ -1,4 +1,4 @@
-#include "capture/handler/kernel_action.hpp"
+#include "capture/handler/raw_system_call.hpp"
 
 // The bytes are those by which unwinders and debuggers recognise signal frames, as in the vdso's __kernel_rt_sigreturn;
 // the nop is for those that look up pc - 1.

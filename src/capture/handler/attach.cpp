@@ -1,5 +1,3 @@
-#include "capture/handler/attach.hpp"
-
 #include <errno.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -9,6 +7,7 @@
 #include <time.h>
 
 #include "base/clock.hpp"
+#include "capture/handler/handler.hpp"
 #include "capture/handler/hooks.hpp"
 #include "capture/handler/raw_system_call.hpp"
 

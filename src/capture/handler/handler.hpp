@@ -1,10 +1,12 @@
-// The signal handler itself. It copies and returns: no lock, no allocation, no libc, no system call where the thread's
-// stack is known (docs/signal-safety.md).
+// The signal handler itself, and what it needs of each thread. It copies and returns: no lock, no allocation, no libc,
+// no system call where the thread's stack is known (docs/signal-safety.md).
 #pragma once
 
 #include <signal.h>
 
 #include <cstdint>
+
+#include "capture/handler/state.hpp"
 
 namespace flameprobe::handler {
 
@@ -22,5 +24,23 @@ std::uintptr_t installed(int signal) noexcept;
 /// What the host believes to be its handler of our signal: signals that are not ours are passed on to it. `handler` may
 /// be SIG_DFL (the signal then does what it would have done without us) or SIG_IGN. Any thread.
 void set_host_action(int signal, std::uintptr_t handler, int flags) noexcept;
+
+// Slots, timers and alternate stacks of threads: made by the collector for threads it finds, or by a new thread for
+// itself (hooks.hpp). All async-signal-safe.
+
+/// Claims a slot for `tid`. Gives its index, or slot_count where the table is full. Its fields are then the caller's
+/// until it stores `ready`.
+std::uint32_t claim_slot(State& state, std::uint32_t tid) noexcept;
+/// Reads the limit of pending signals, which the host may have changed, and how many of them are ours.
+void read_timer_limit(State& state) noexcept;
+/// timer_create for the CPU clock of the slot's thread; the timer is not armed. Gives 0 or an error number:
+/// EAGAIN if the rest is the host's.
+int make_timer(State& state, std::uint32_t slot) noexcept;
+/// From now on each tick that hits the thread is noticed, or none. Once the signal was yielded to the host no timer is
+/// armed. Gives 0 or an error number.
+int arm_timer(const State& state, const ThreadSlot& slot, bool on) noexcept;
+void delete_timer(State& state, ThreadSlot& slot) noexcept;
+/// Maps an alternate stack for the slot unless it has one from an earlier thread.
+void map_alternate_stack(const State& state, ThreadSlot& slot) noexcept;
 
 }  // namespace flameprobe::handler

@@ -1,10 +1,13 @@
-// System calls without libc: nothing to interpose, no cancellation point, errno is never written.
+// The kernel without libc: nothing to interpose, no cancellation point, errno is never written.
 #pragma once
 
 #include <cstdint>
 #include <type_traits>
 
 #include "cpu/instructions.hpp"
+
+/// What the kernel jumps to after a handler (sigaction(2), SA_RESTORER); in src/arch.
+extern "C" void flameprobe_signal_return();
 
 namespace flameprobe::handler {
 
@@ -23,5 +26,15 @@ inline long system_call(long number, A a = 0, B b = 0, C c = 0, D d = 0, E e = 0
     return cpu::system_call(number, register_value(a), register_value(b), register_value(c), register_value(d),
                             register_value(e), register_value(f));
 }
+
+/// struct sigaction as the kernel has it (include/uapi/asm-generic/signal.h); libc's differs.
+struct KernelAction {
+    std::uintptr_t handler = 0;  // 0: by default
+    unsigned long flags = restorer_flag;
+    void (*restorer)() = &flameprobe_signal_return;
+    std::uint64_t mask = 0;
+
+    static constexpr unsigned long restorer_flag = 0x04000000;
+};
 
 }  // namespace flameprobe::handler

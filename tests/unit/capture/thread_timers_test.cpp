@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "base/clock.hpp"
-#include "capture/handler/attach.hpp"
+#include "capture/handler/handler.hpp"
 #include "capture/handler_memory.hpp"
 #include "capture/timer_slots.hpp"
 #include "collected.hpp"

@@ -12,7 +12,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "capture/handler/attach.hpp"
 #include "capture/handler/handler.hpp"
 #include "capture/handler_memory.hpp"
 

@@ -11,7 +11,6 @@
 
 #include "base/clock.hpp"
 #include "capture/cell_reader.hpp"
-#include "capture/handler/attach.hpp"
 #include "capture/handler/handler.hpp"
 #include "capture/handler/raw_system_call.hpp"
 #include "capture/handler_memory.hpp"
