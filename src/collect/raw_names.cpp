@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "base/function_index.hpp"
-#include "profile/stand_in.hpp"
+#include "profile/names.hpp"
 
 namespace flameprobe {
 namespace {

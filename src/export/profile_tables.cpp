@@ -4,7 +4,7 @@
 
 #include "base/binary_text.hpp"
 #include "export/text.hpp"
-#include "profile/stand_in.hpp"
+#include "profile/names.hpp"
 #include "symbolize/raw_profile.hpp"
 
 namespace flameprobe {

@@ -10,8 +10,8 @@
 #include <variant>
 #include <vector>
 
-#include "base/regular_file.hpp"
 #include "base/paths.hpp"
+#include "base/regular_file.hpp"
 #include "profile/names.hpp"
 
 namespace flameprobe {

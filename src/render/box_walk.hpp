@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "profile/stand_in.hpp"
+#include "profile/names.hpp"
 #include "render/call_tree.hpp"
 #include "render/shown_function.hpp"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/paths.hpp"
-#include "profile/stand_in.hpp"
+#include "profile/names.hpp"
 #include "render/numbers.hpp"
 #include "symbolize/raw_profile.hpp"
 

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "base/clock.hpp"
-#include "base/signals.hpp"
 #include "base/own_threads.hpp"
+#include "base/signals.hpp"
 #include "base/system_call_names.hpp"
 #include "capture/alloc/host_allocations.hpp"
 #include "capture/handler/handler.hpp"
@@ -19,9 +19,9 @@
 #include "sandbox/host_restrictions.hpp"
 #include "sandbox/own_calls.hpp"
 #include "session/core_api.h"
-#include "session/current_session.hpp"
 #include "session/family.hpp"
 #include "session/locked_memory.hpp"
+#include "session/session.hpp"
 #include "session/settings.hpp"
 
 namespace flameprobe {

@@ -1,5 +1,3 @@
-#include "session/current_session.hpp"
-
 #include <errno.h>
 #include <signal.h>
 
@@ -7,11 +5,12 @@
 #include <mutex>
 #include <new>
 
-#include "base/signals.hpp"
 #include "base/proc.hpp"
+#include "base/signals.hpp"
 #include "collect/usage.hpp"
 #include "sandbox/host_restrictions.hpp"
 #include "session/family.hpp"
+#include "session/session.hpp"
 
 namespace flameprobe {
 namespace {

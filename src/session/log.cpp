@@ -8,9 +8,9 @@
 
 #include <utility>
 
-#include "base/signals.hpp"
 #include "base/output_directory.hpp"
 #include "base/printed.hpp"
+#include "base/signals.hpp"
 
 namespace flameprobe {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/clock.hpp"
-#include "session/push_spool.hpp"
+#include "session/output_path.hpp"
 #include "session/settings.hpp"
 
 namespace flameprobe {

@@ -14,7 +14,7 @@
 #include "capture/alloc/host_allocations.hpp"
 #include "session/drawing_program.hpp"
 #include "session/family.hpp"
-#include "session/push_spool.hpp"
+#include "session/output_path.hpp"
 #include "session/run_info.hpp"
 
 namespace flameprobe {

@@ -2,6 +2,10 @@
 // be in it when the process ends.
 #pragma once
 
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstddef>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -9,11 +13,43 @@
 #include <vector>
 
 #include "flameprobe/flameprobe.h"
+#include "sandbox/host_restrictions.hpp"
 #include "session/collector.hpp"
 #include "session/core_api.h"
-#include "session/own_process.hpp"
 
 namespace flameprobe {
+
+/// Whether the calling code is still in the process that a session was made in: a forked child has its memory, and a
+/// child of vfork even shares it.
+class OwnProcess {
+public:
+    /// This process.
+    OwnProcess() noexcept : pid_(::getpid()), mark_(make_mark()) {}
+
+    int pid() const noexcept { return pid_; }
+    /// Async-signal-safe. A forked child is told apart without a system call: in a pid namespace of its own it may have
+    /// its parent's number. Makes none in a host that is in a filter either: a child of vfork cannot be told apart
+    /// there, and would only end its parent's profile too early.
+    bool is_here() const noexcept { return marked() && (host_is_filtered || ::getpid() == pid_); }
+    /// The same, asking the kernel where a filter may be in force too.
+    bool is_surely_here() const noexcept { return marked() && ::getpid() == pid_; }
+
+private:
+    /// Tells a forked child apart without a system call: it finds the page empty.
+    static const volatile char* make_mark() noexcept {
+        constexpr std::size_t size = 4096;
+        void* const page = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (page == MAP_FAILED) return nullptr;
+        auto* const mark = static_cast<char*>(page);
+        *mark = 1;
+        ::madvise(page, size, MADV_WIPEONFORK);
+        return mark;
+    }
+    bool marked() const noexcept { return mark_ == nullptr || *mark_ != 0; }
+
+    const int pid_;
+    const volatile char* const mark_;  // not zero in this process; null if there was no memory for it
+};
 
 /// The result of a call of the public interface.
 struct [[nodiscard]] Outcome {
@@ -113,5 +149,18 @@ private:
     std::optional<std::uint32_t> late_dump_;  // the ticket of one whose caller has stopped waiting
     Collector collector_;
 };
+
+// Which session is this process's: at load, in a forked child, and where the API begins another.
+
+/// Null before the first. Async-signal-safe.
+Session* current_session() noexcept;
+
+/// Makes the first session of this process; sampling starts if the settings say so, or else `start_by_default`.
+Outcome load_session(std::vector<std::string> settings, bool start_by_default);
+/// In a forked child: makes a session of its own, with results of its own; sampling starts if the parent was sampled.
+Outcome follow_fork();
+/// Starts sampling, by another session if the settings, of which the last `given` are the caller's own, ask for
+/// something else. Thread-safe.
+Outcome start_session(std::vector<std::string> settings, std::size_t given);
 
 }  // namespace flameprobe

@@ -28,8 +28,8 @@
 #include "base/host_process.hpp"
 #include "base/proc.hpp"
 #include "capture/handler/raw_system_call.hpp"
-#include "cpu/signal_frame.hpp"
 #include "cpu/kernel_abi.hpp"
+#include "cpu/signal_frame.hpp"
 #include "session/command_queue.hpp"
 #include "session/family.hpp"
 

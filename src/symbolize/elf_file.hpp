@@ -1,13 +1,18 @@
 // A 64-bit little-endian ELF file: its segments, sections and notes, read so that hostile files do no harm.
 #pragma once
 
+#include <elf.h>
+
+#include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -97,5 +102,26 @@ private:
     mutable std::map<const ElfSection*, Bytes> contents_;
     mutable std::deque<std::string> decompressed_;
 };
+
+/// Whether is_wanted(const Elf64_Sym&) gives true for one of a table; the first ends the search. Reads the table piece
+/// by piece and keeps nothing: pages for all of a compiler's table take longer than to read it twice.
+template <class IsWanted>
+bool any_symbol(const ElfFile& file, const ElfSection& table, IsWanted is_wanted) {
+    std::array<Elf64_Sym, 1024> piece;
+    for (std::uint64_t at = 0;; at += sizeof piece) {
+        const std::size_t count = file.read(table, at, std::as_writable_bytes(std::span(piece))) / sizeof(Elf64_Sym);
+        for (std::size_t i = 0; i < count; ++i)
+            if (is_wanted(piece[i])) return true;
+        if (count < piece.size()) return false;
+    }
+}
+
+template <class Use>
+void for_each_symbol(const ElfFile& file, const ElfSection& table, Use use) {
+    any_symbol(file, table, [&](const Elf64_Sym& symbol) {
+        use(symbol);
+        return false;
+    });
+}
 
 }  // namespace flameprobe

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "base/descriptor.hpp"
-#include "base/regular_file.hpp"
 #include "base/memory_map.hpp"
+#include "base/regular_file.hpp"
 #include "base/result.hpp"
 #include "symbolize/string_table.hpp"
 

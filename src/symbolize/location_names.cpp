@@ -4,7 +4,7 @@
 
 #include "base/hash.hpp"
 #include "profile/model.hpp"
-#include "profile/stand_in.hpp"
+#include "profile/names.hpp"
 #include "symbolize/demangle.hpp"
 
 namespace flameprobe {

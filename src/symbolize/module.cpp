@@ -15,7 +15,7 @@
 #include "symbolize/debug_image.hpp"
 #include "symbolize/decompress.hpp"
 #include "symbolize/demangle.hpp"
-#include "symbolize/elf_symbols.hpp"
+#include "symbolize/elf_file.hpp"
 #include "symbolize/symbol_table.hpp"
 #include "symbolize/thread_start.hpp"
 

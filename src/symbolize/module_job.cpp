@@ -4,7 +4,7 @@
 #include <iterator>
 #include <new>
 
-#include "profile/stand_in.hpp"
+#include "profile/names.hpp"
 #include "symbolize/demangle.hpp"
 #include "symbolize/thread_start.hpp"
 

@@ -9,7 +9,7 @@
 
 #include "base/binary_text.hpp"
 #include "profile/counters.hpp"
-#include "profile/stand_in.hpp"
+#include "profile/names.hpp"
 #include "symbolize/demangle.hpp"
 #include "symbolize/module.hpp"
 

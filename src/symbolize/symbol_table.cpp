@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "symbolize/elf_symbols.hpp"
+#include "symbolize/elf_file.hpp"
 #include "symbolize/near_symbols.hpp"
 
 namespace flameprobe {

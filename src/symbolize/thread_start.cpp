@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-#include "symbolize/elf_symbols.hpp"
+#include "symbolize/elf_file.hpp"
 #include "symbolize/symbol_table.hpp"
 
 namespace flameprobe {

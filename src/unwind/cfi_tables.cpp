@@ -8,8 +8,8 @@
 #include <unordered_set>
 
 #include "cpu/arch.hpp"
+#include "unwind/code_bytes.hpp"
 #include "unwind/expression.hpp"
-#include "unwind/known_code.hpp"
 
 namespace flameprobe {
 

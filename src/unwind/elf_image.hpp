@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/regular_file.hpp"
 #include "base/memory_map.hpp"
+#include "base/regular_file.hpp"
 #include "unwind/code_map.hpp"
 
 struct Elf;

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "unwind/code_bytes.hpp"
-#include "unwind/known_code.hpp"
 
 namespace flameprobe {
 

@@ -15,7 +15,6 @@
 #include "output_of.hpp"
 #include "symbolize/debug_file.hpp"
 #include "symbolize/elf_file.hpp"
-#include "symbolize/elf_symbols.hpp"
 
 namespace flameprobe {
 

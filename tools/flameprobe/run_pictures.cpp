@@ -22,7 +22,7 @@
 #include "run_check.hpp"
 #include "run_result.hpp"
 #include "run_words.hpp"
-#include "session/push_spool.hpp"
+#include "session/output_path.hpp"
 #include "session/run_folder.hpp"
 
 namespace flameprobe {

@@ -1,5 +1,5 @@
 #include "arch/aarch64/instruction.hpp"
-#include "unwind/known_code.hpp"
+#include "unwind/code_bytes.hpp"
 
 namespace flameprobe {
 namespace {

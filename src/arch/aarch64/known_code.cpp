@@ -1,6 +1,5 @@
-#include "unwind/known_code.hpp"
-
 #include "arch/aarch64/instruction.hpp"
+#include "unwind/code_bytes.hpp"
 
 namespace flameprobe {
 namespace {

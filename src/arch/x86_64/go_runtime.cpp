@@ -3,7 +3,7 @@
 #include <span>
 
 #include "base/self_memory.hpp"
-#include "unwind/known_code.hpp"
+#include "unwind/code_bytes.hpp"
 
 namespace flameprobe {
 namespace {

@@ -1,11 +1,10 @@
-#include "unwind/known_code.hpp"
-
 #include <array>
 #include <span>
 #include <string_view>
 
 #include "arch/x86_64/byte_pattern.hpp"
 #include "base/self_memory.hpp"
+#include "unwind/code_bytes.hpp"
 
 namespace flameprobe {
 namespace {

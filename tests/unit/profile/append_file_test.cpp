@@ -1,4 +1,3 @@
-#include "profile/append_file.hpp"
 
 #include <doctest/doctest.h>
 #include <signal.h>

@@ -23,7 +23,7 @@
 #include "collect/profile_stacks.hpp"
 #include "outside/compactor.hpp"
 #include "outside/own_directory.hpp"
-#include "profile/stand_in.hpp"
+#include "profile/names.hpp"
 #include "refusal.hpp"
 #include "session/drawing_program.hpp"
 #include "session/log.hpp"

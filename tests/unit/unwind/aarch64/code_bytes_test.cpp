@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "arch/aarch64/walk_facts.hpp"
-#include "unwind/known_code.hpp"
 
 using namespace flameprobe;
 

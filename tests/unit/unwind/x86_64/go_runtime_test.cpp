@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "unwind/known_code.hpp"
+#include "unwind/code_bytes.hpp"
 
 using namespace flameprobe;
 using namespace std::string_view_literals;

@@ -1,6 +1,4 @@
 // PLT entries of linkers that write no unwind tables for them.
-#include "unwind/known_code.hpp"
-
 #include <doctest/doctest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -8,6 +6,8 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+
+#include "unwind/code_bytes.hpp"
 
 using namespace flameprobe;
 using namespace std::string_view_literals;
