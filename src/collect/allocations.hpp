@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "capture/alloc/host_allocations.hpp"
-#include "capture/alloc/thread_stacks.hpp"
 #include "capture/cell_reader.hpp"
 #include "collect/mapped_memory.hpp"
 #include "collect/pipeline.hpp"

@@ -1,5 +1,3 @@
-#include "symbolize/build_facts.hpp"
-
 #include <dwarf.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include "symbolize/debug_image.hpp"
 #include "symbolize/dwarf_pool.hpp"
 #include "symbolize/elf_file.hpp"
+#include "symbolize/load_steps.hpp"
 
 namespace flameprobe {
 

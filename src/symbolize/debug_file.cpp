@@ -10,7 +10,7 @@
 #include <memory>
 
 #include "base/debug_link.hpp"
-#include "symbolize/byte_cursor.hpp"
+#include "outside/byte_reader.hpp"
 
 namespace flameprobe {
 
@@ -54,10 +54,10 @@ std::unique_ptr<ElfFile> find_by_debuglink(const ElfFile& file, const DebugFileS
 
 std::unique_ptr<ElfFile> find_alternate(const ElfFile& file, const DebugFileSearch& search) {
     const Bytes link = file.contents(".gnu_debugaltlink");
-    ByteCursor cursor(link);
+    ByteReader cursor(link);
     const std::string name(cursor.text());
     if (!cursor.ok() || name.empty()) return nullptr;
-    const std::string build_id(as_text(link.subspan(cursor.offset())));
+    const std::string build_id(as_text(link.subspan(cursor.position())));
 
     if (auto found = find_by_build_id(build_id, search)) return found;
     if (name.starts_with('/')) return open_with_build_id(name, build_id, search.access);

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "symbolize/byte_cursor.hpp"
+#include "outside/byte_reader.hpp"
 #include "symbolize/dwarf_walk.hpp"
 
 namespace flameprobe {
@@ -169,7 +169,7 @@ constexpr std::uint64_t most_table_bytes = std::uint64_t{8} << 20;
 
 /// 0 if there is none.
 std::uint64_t size_of_table(Dwarf_Die unit, Bytes section) {
-    ByteCursor cursor(section, number_of(unit, DW_AT_stmt_list));
+    ByteReader cursor(section, number_of(unit, DW_AT_stmt_list));
     std::uint64_t size = cursor.u32();
     if (size == 0xffffffff) size = cursor.u64();
     return cursor.ok() ? size : 0;

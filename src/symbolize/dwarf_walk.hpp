@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "symbolize/byte_cursor.hpp"
+#include "outside/byte_reader.hpp"
 #include "symbolize/debug_image.hpp"
 
 namespace flameprobe {
@@ -95,10 +95,10 @@ inline std::ptrdiff_t split_ranges_offset(const CodeUnit& unit, const Dwarf_Die&
     if (attribute->form != DW_FORM_rnglistx) return static_cast<std::ptrdiff_t>(value);
 
     // The index into the offsets behind the section's header (DWARF 5, section 7.28).
-    ByteCursor cursor(unit.split_image->section(".debug_rnglists"));
+    ByteReader cursor(unit.split_image->section(".debug_rnglists"));
     const bool is_64 = cursor.u32() == 0xffffffff;
     cursor.skip(is_64 ? 16 : 8);
-    const std::uint64_t base = cursor.offset(), entry = is_64 ? 8 : 4;
+    const std::uint64_t base = cursor.position(), entry = is_64 ? 8 : 4;
     if (value > cursor.remaining() / entry) return 0;
     cursor.skip(value * entry);
     const std::uint64_t offset = is_64 ? cursor.u64() : cursor.u32();

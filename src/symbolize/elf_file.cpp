@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "symbolize/byte_cursor.hpp"
+#include "outside/byte_reader.hpp"
 #include "symbolize/decompress.hpp"
 
 namespace flameprobe {
@@ -30,7 +30,7 @@ struct Dynamic {
 
 Dynamic read_dynamic(Bytes table) {
     Dynamic dynamic;
-    for (ByteCursor cursor(table); cursor.remaining() >= sizeof(Elf64_Dyn);) {
+    for (ByteReader cursor(table); cursor.remaining() >= sizeof(Elf64_Dyn);) {
         const std::uint64_t tag = cursor.u64(), value = cursor.u64();
         if (tag == DT_NULL) break;
         if (tag == DT_SYMTAB) dynamic.symbols = value;
@@ -125,7 +125,7 @@ void ElfFile::read_sections(std::uint64_t offset, std::uint64_t count, std::uint
     if (copy_at(table, names_index * sizeof header, header)) names = bytes_->view(header.sh_offset, header.sh_size);
     sections_.reserve(count);
     for (std::uint64_t at = 0; copy_at(table, at, header); at += sizeof header)
-        sections_.push_back({text_at(names, header.sh_name), header.sh_type, header.sh_flags, header.sh_addr,
+        sections_.push_back({ByteReader(names, header.sh_name).text(), header.sh_type, header.sh_flags, header.sh_addr,
                              header.sh_offset, header.sh_size, header.sh_link});
     // Separate debug files keep their notes as a section, while their segments are empty.
     for (const ElfSection& section : sections_)
@@ -133,9 +133,9 @@ void ElfFile::read_sections(std::uint64_t offset, std::uint64_t count, std::uint
 }
 
 void ElfFile::read_build_id(Bytes notes) {
-    for (ByteCursor cursor(notes); build_id_.empty() && cursor.remaining() >= sizeof(Elf64_Nhdr);) {
+    for (ByteReader cursor(notes); build_id_.empty() && cursor.remaining() >= sizeof(Elf64_Nhdr);) {
         const std::uint64_t name_size = cursor.u32(), size = cursor.u32(), type = cursor.u32();
-        const std::uint64_t name_at = cursor.offset(), at = name_at + (name_size + 3) / 4 * 4;
+        const std::uint64_t name_at = cursor.position(), at = name_at + (name_size + 3) / 4 * 4;
         cursor.seek(at);
         if (size > cursor.remaining()) return;
         if (type == NT_GNU_BUILD_ID && as_text(notes).substr(name_at, name_size) == std::string_view("GNU\0", 4))
@@ -180,7 +180,7 @@ std::size_t ElfFile::read(const ElfSection& section, std::uint64_t offset, std::
 
 std::string_view ElfFile::text(const ElfSection& names, std::uint64_t offset) const {
     if (names.type == SHT_NOBITS || offset >= names.size) return {};
-    if ((names.flags & SHF_COMPRESSED) != 0) return text_at(contents(names), offset);
+    if ((names.flags & SHF_COMPRESSED) != 0) return ByteReader(contents(names), offset).text();
     return bytes_->text(names.offset + offset, names.size - offset);
 }
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "symbolize/byte_cursor.hpp"
+#include "outside/byte_reader.hpp"
 #include "symbolize/symbol_table.hpp"
 
 namespace flameprobe {
@@ -17,7 +17,7 @@ struct GoTable {
     Bytes bytes;
     std::uint64_t count = 0, text = 0, names = 0, functions = 0;
 
-    std::uint32_t u32(std::uint64_t at) const { return ByteCursor(bytes, at).u32(); }
+    std::uint32_t u32(std::uint64_t at) const { return ByteReader(bytes, at).u32(); }
     /// Offset of a function's code from `text`. The index after the last function's gives that function's end.
     std::uint32_t start(std::uint64_t index) const { return u32(functions + 8 * index); }
     std::string_view name(std::uint64_t index) const {
@@ -34,7 +34,7 @@ std::optional<GoTable> table_of(const ElfFile& file) {
     constexpr std::uint32_t go_1_18 = 0xfffffff0, go_1_20 = 0xfffffff1;
     Bytes bytes = file.contents(".gopclntab");
     if (bytes.empty()) bytes = file.contents(".data.rel.ro.gopclntab");
-    ByteCursor header(bytes);
+    ByteReader header(bytes);
     const std::uint32_t magic = header.u32();
     header.skip(3);
     const std::uint8_t pointer_size = header.u8();

@@ -1,6 +1,6 @@
-#include "symbolize/last_stack.hpp"
-
 #include <algorithm>
+
+#include "symbolize/load_steps.hpp"
 
 namespace flameprobe {
 

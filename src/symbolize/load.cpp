@@ -10,12 +10,9 @@
 
 #include "outside/counters.hpp"
 #include "outside/reader.hpp"
-#include "symbolize/build_facts.hpp"
-#include "symbolize/last_stack.hpp"
+#include "symbolize/load_steps.hpp"
 #include "symbolize/location_names.hpp"
-#include "symbolize/provenance.hpp"
 #include "symbolize/raw_profile.hpp"
-#include "symbolize/split_by_time.hpp"
 
 namespace flameprobe {
 

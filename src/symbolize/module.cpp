@@ -17,7 +17,6 @@
 #include "symbolize/demangle.hpp"
 #include "symbolize/elf_file.hpp"
 #include "symbolize/symbol_table.hpp"
-#include "symbolize/thread_start.hpp"
 
 namespace flameprobe {
 

@@ -38,6 +38,14 @@ private:
 /// name.
 std::optional<ElfSymbol> entry_symbol(const ElfFile& file, const FunctionStarts& functions);
 
+/// The name that libstdc++ gives the routine in which a std::thread starts. It is a local symbol, which distributions
+/// strip.
+inline constexpr const char* thread_start_name = "std::execute_native_thread_routine";
+
+/// Where such routines start in a file of x86-64, proven by its own code: std::thread::_M_start_thread, which is
+/// exported, passes one function to pthread_create as the start routine.
+std::vector<std::uint64_t> thread_starts(const ElfFile& file, const FunctionStarts& functions);
+
 DebugFileSearch debug_search(const SymbolizeOptions& options);
 
 /// What is missing, each a line for the user; empty if nothing is.
@@ -63,7 +71,7 @@ public:
     std::string variable(const Mapping& code, std::uint64_t address) const;
     /// Where functions begin in code that has no symbols.
     const FunctionStarts& functions() const { return functions_; }
-    /// Whether std::thread's start routine begins at an address that has no symbol (thread_start.hpp). Looked for when
+    /// Whether std::thread's start routine begins at an address that has no symbol (thread_starts()). Looked for when
     /// first asked: one thread only.
     bool is_thread_start(std::uint64_t address);
     /// The file with `.debug_info`, or null.

@@ -6,7 +6,7 @@
 
 #include "profile/names.hpp"
 #include "symbolize/demangle.hpp"
-#include "symbolize/thread_start.hpp"
+#include "symbolize/module.hpp"
 
 namespace flameprobe {
 

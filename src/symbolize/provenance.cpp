@@ -1,5 +1,3 @@
-#include "symbolize/provenance.hpp"
-
 #include <sys/stat.h>
 #include <sys/utsname.h>
 
@@ -7,6 +5,7 @@
 
 #include "base/clock.hpp"
 #include "base/proc.hpp"
+#include "symbolize/load_steps.hpp"
 
 namespace flameprobe {
 

@@ -1,5 +1,3 @@
-#include "symbolize/split_by_time.hpp"
-
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -8,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "symbolize/load_steps.hpp"
 #include "symbolize/perf_map.hpp"
 
 namespace flameprobe {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "symbolize/byte_cursor.hpp"
+#include "outside/byte_reader.hpp"
 
 namespace flameprobe {
 
@@ -57,7 +57,7 @@ struct IndexHeader {
     std::uint32_t version = 0, columns = 0, units = 0, slots = 0;
 };
 
-IndexHeader read_index_header(ByteCursor& cursor) {
+IndexHeader read_index_header(ByteReader& cursor) {
     IndexHeader header;
     header.version = cursor.u32() & 0xffff;  // DWARF 5 made it two bytes, and two of padding
     header.columns = cursor.u32();
@@ -126,25 +126,25 @@ void SplitDwarf::open_package() {
 void SplitDwarf::read_index() {
     const Parts all = sections_of(*package_);
     const Bytes index = package_->contents(".debug_cu_index");
-    ByteCursor cursor(index);
+    ByteReader cursor(index);
     const IndexHeader header = read_index_header(cursor);
-    const std::uint64_t signatures = cursor.offset(), rows = signatures + std::uint64_t{header.slots} * 8;
+    const std::uint64_t signatures = cursor.position(), rows = signatures + std::uint64_t{header.slots} * 8;
     const std::uint64_t columns = rows + std::uint64_t{header.slots} * 4;
     const std::uint64_t row_size = std::uint64_t{header.columns} * 4, offsets = columns + row_size;
     const std::uint64_t sizes = offsets + row_size * header.units;
     if (header.columns > 16 || sizes > index.size()) return;
 
     for (std::uint64_t slot = 0; slot < header.slots; ++slot) {
-        const std::uint64_t id = ByteCursor(index, signatures + slot * 8).u64();
-        const std::uint32_t row = ByteCursor(index, rows + slot * 4).u32();  // counts from 1; 0 is an empty slot
+        const std::uint64_t id = ByteReader(index, signatures + slot * 8).u64();
+        const std::uint32_t row = ByteReader(index, rows + slot * 4).u32();  // counts from 1; 0 is an empty slot
         if (row == 0 || row > header.units) continue;
         Parts unit = {{".debug_str", find_part(all, ".debug_str")}};
         for (std::uint64_t i = 0; i < header.columns; ++i) {
             const std::uint64_t cell = (row - 1) * row_size + i * 4;
-            const std::string_view name = section_of_column(ByteCursor(index, columns + i * 4).u32(), header);
+            const std::string_view name = section_of_column(ByteReader(index, columns + i * 4).u32(), header);
             if (name.empty()) continue;
-            unit.emplace_back(name, share(find_part(all, name), ByteCursor(index, offsets + cell).u32(),
-                                          ByteCursor(index, sizes + cell).u32()));
+            unit.emplace_back(name, share(find_part(all, name), ByteReader(index, offsets + cell).u32(),
+                                          ByteReader(index, sizes + cell).u32()));
         }
         package_units_.emplace(id, std::move(unit));
     }

@@ -9,8 +9,8 @@
 #include "outside/byte_source.hpp"
 #include "outside/partial_sink.hpp"
 #include "outside/reader.hpp"
+#include "symbolize/load_steps.hpp"
 #include "symbolize/parallel.hpp"
-#include "symbolize/provenance.hpp"
 
 namespace flameprobe {
 

@@ -1,5 +1,3 @@
-#include "symbolize/thread_start.hpp"
-
 #include <elf.h>
 
 #include <array>
@@ -8,6 +6,7 @@
 #include <string_view>
 
 #include "symbolize/elf_file.hpp"
+#include "symbolize/module.hpp"
 #include "symbolize/symbol_table.hpp"
 
 namespace flameprobe {

@@ -15,8 +15,7 @@
 #include "outside/processes.hpp"
 #include "outside/reader.hpp"
 #include "profile/writer.hpp"
-#include "symbolize/last_stack.hpp"
-#include "symbolize/provenance.hpp"
+#include "symbolize/load_steps.hpp"
 #include "symbolize/raw_profile.hpp"
 
 namespace flameprobe {

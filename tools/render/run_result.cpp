@@ -24,7 +24,7 @@
 #include "profile/run_files.hpp"
 #include "render/run_facts.hpp"
 #include "session/run_folder.hpp"
-#include "symbolize/build_facts.hpp"
+#include "symbolize/load_steps.hpp"
 
 namespace flameprobe {
 

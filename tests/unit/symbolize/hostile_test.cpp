@@ -8,7 +8,7 @@
 #include <random>
 #include <sstream>
 
-#include "symbolize/byte_cursor.hpp"
+#include "outside/byte_reader.hpp"
 #include "symbolize/decompress.hpp"
 #include "test_program.hpp"
 
@@ -113,16 +113,16 @@ TEST_CASE("a line table that would take too much memory is left out, with a warn
 TEST_CASE("numbers past the end, and strings without a zero, stop at the end") {
     const std::string ones(100, '\xff');
     const Bytes bytes = std::as_bytes(std::span(ones));
-    ByteCursor cursor(bytes);
+    ByteReader cursor(bytes);
     CHECK(cursor.text().empty());
     CHECK_FALSE(cursor.ok());
-    cursor = ByteCursor(bytes, 101);
+    cursor = ByteReader(bytes, 101);
     CHECK_FALSE(cursor.ok());
     CHECK(cursor.u64() == 0);
-    cursor = ByteCursor(bytes, 98);
+    cursor = ByteReader(bytes, 98);
     CHECK(cursor.u32() == 0);
     CHECK_FALSE(cursor.ok());
-    cursor = ByteCursor(bytes, 96);
+    cursor = ByteReader(bytes, 96);
     CHECK(cursor.u32() == 0xffffffff);
     CHECK(cursor.ok());
     CHECK(cursor.at_end());

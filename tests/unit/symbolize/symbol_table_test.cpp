@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "symbolize/byte_cursor.hpp"
+#include "outside/byte_reader.hpp"
 #include "test_program.hpp"
 
 using namespace flameprobe;
@@ -111,7 +111,7 @@ TEST_CASE("names are read whole, whatever their length") {
         Elf64_Sym symbol{};
         std::memcpy(&symbol, symbols.data() + at, sizeof symbol);
         const std::string_view name = file->text(names, symbol.st_name);
-        if (name != text_at(all_names, symbol.st_name)) FAIL_CHECK(name);
+        if (name != ByteReader(all_names, symbol.st_name).text()) FAIL_CHECK(name);
         longest = std::max(longest, name.size());
     }
     CHECK(longest > 256);

@@ -12,8 +12,8 @@
 namespace flameprobe::alloc {
 namespace {
 
-struct Table {
-    explicit Table(std::uint32_t count)
+struct FilledTable {
+    explicit FilledTable(std::uint32_t count)
         : slots(new LiveTable::Slot[count]()),
           nodes(new LiveTable::Node[count]()),
           live(slots.get(), nodes.get(), count) {}
@@ -31,7 +31,7 @@ struct Table {
 }  // namespace
 
 TEST_CASE("an address is found once, and the collector learns that it was freed") {
-    Table table(1024);
+    FilledTable table(1024);
     REQUIRE(table.live.insert(0x1000, 7));
     CHECK(table.live.take(0x2000) == 0);
     const LiveTable::NodeNumber node = table.live.take(0x1000);
@@ -44,7 +44,7 @@ TEST_CASE("an address is found once, and the collector learns that it was freed"
 }
 
 TEST_CASE("one address may be given out and freed many times before the collector comes") {
-    Table table(1024);
+    FilledTable table(1024);
     std::vector<std::uint64_t> all;
     for (int round = 0; round < 3; ++round) {
         all.clear();
@@ -58,7 +58,7 @@ TEST_CASE("one address may be given out and freed many times before the collecto
 }
 
 TEST_CASE("a realloc that fails leaves its address alive") {
-    Table table(1024);
+    FilledTable table(1024);
     REQUIRE(table.live.insert(0x1000, 7));
     REQUIRE(table.live.put(0x1000, table.live.take(0x1000)));
     table.live.freed(table.live.take(0x1000), 0);
@@ -67,7 +67,7 @@ TEST_CASE("a realloc that fails leaves its address alive") {
 
 TEST_CASE("of a large table a heap of a gigabyte uses 64 KiB") {
     constexpr std::uint32_t size = 1 << 17, alive = 2048;  // one for 512 KiB
-    Table table(size);
+    FilledTable table(size);
     const auto address = [](std::uint64_t number) { return 0x7f0000000000 + number * 4112; };
     for (std::uint64_t number = 0; number < 10 * alive; ++number) {
         REQUIRE(table.live.insert(address(number), number));
@@ -83,7 +83,7 @@ TEST_CASE("of a large table a heap of a gigabyte uses 64 KiB") {
 
 TEST_CASE("a table takes two thirds of its size, and says when an address has no room") {
     constexpr std::uint32_t size = 1 << 14;
-    Table table(size);
+    FilledTable table(size);
     std::uint32_t inside = 0;
     while (inside < size && table.live.insert(0x7f0000000000 + std::uint64_t{inside} * 48, inside)) ++inside;
     CHECK(inside > size * 2 / 3);
@@ -98,7 +98,7 @@ TEST_CASE("a table takes two thirds of its size, and says when an address has no
 }
 
 TEST_CASE("threads that allocate and free at once lose no address") {
-    Table table(1 << 12);
+    FilledTable table(1 << 12);
     AddressFilter filter;
     std::atomic<std::uint64_t> last_id{0}, missed{0};
     std::atomic<bool> done{false};

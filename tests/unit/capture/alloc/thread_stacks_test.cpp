@@ -1,5 +1,3 @@
-#include "capture/alloc/thread_stacks.hpp"
-
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -7,6 +5,7 @@
 #include <thread>
 
 #include "base/clock.hpp"
+#include "capture/alloc/host_allocations.hpp"
 #include "cpu/instructions.hpp"
 
 namespace flameprobe::alloc {

@@ -1,0 +1,55 @@
+// What load_profile() does to a profile, a step each, and what other programs want of that.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "profile/model.hpp"
+#include "symbolize/elf_file.hpp"
+#include "symbolize/location_names.hpp"
+#include "symbolize/raw_profile.hpp"
+#include "symbolize/symbolizer.hpp"
+
+namespace flameprobe {
+
+// Whether this machine can still find the names of a profile's kernel, vdso and JIT code.
+
+/// The run started on this machine since it was booted. Addresses of the kernel and the vdso differ from boot to boot,
+/// so names looked up in another boot would be wrong.
+bool is_of_this_boot(const RunInfo& run);
+
+/// /tmp/perf-PID.map was written after the run's start, and so not by an earlier process with the same pid.
+bool has_own_perf_map(const RunInfo& run);
+
+/// `options`, with `same_boot`, `same_place`, `root` and `pid` set from the run where the caller left them open.
+SymbolizeOptions with_provenance(SymbolizeOptions options, const RunInfo& run);
+
+/// Counts the samples that RawProfile has kept apart. Just-in-time compilers use memory again, so what lay at an
+/// address depends on when it was sampled. Where dumps of just-in-time compilers say that an address held several
+/// functions, its location is split. Each function gets a mapping of its own, which begins when it came there. Stacks
+/// through it are those of the function that lay there when the sample was taken.
+void split_by_time(RawProfile& raw, const SymbolizeOptions& options);
+
+// Where the program was when a fatal signal ended it.
+
+/// Adds the addresses of the death record to the profile's locations, leaf first, so that they get names like others.
+/// Empty if there is no such record.
+std::vector<LocationId> add_last_stack(RawProfile& raw);
+
+/// "the program was ended by SIGSEGV (Segmentation fault) in thread worker, in parse, called by handle, main"
+std::string describe_death(const RawProfile& raw, const NamedProfile& profile, const LocationNames& names,
+                           const std::vector<LocationId>& last_stack);
+
+// How the sampled program was built, as its file says.
+
+/// Adds "compilers" and "optimisation flags" to the facts of a run that has none of them, behind what is known of its
+/// directory. `executable`: where the program was mapped; null if no sample was in it. Gives whether anything was
+/// added: the file must be the one that ran, so not known for a program that was rebuilt, or ran on another machine.
+bool add_build_facts(RunInfo& run, const Mapping* executable);
+
+/// The options that decide what code a compiler makes (-O2, -march=..., -f...), as units of the debug information tell
+/// them (DW_AT_producer), the most frequent first, or as -frecord-gcc-switches kept them. Empty if the file has
+/// neither, or if reading it would take more than `most_bytes` of memory. Throws std::bad_alloc.
+std::string build_flags(const ElfFile& file, std::uint64_t most_bytes = 4 << 20);
+
+}  // namespace flameprobe
