@@ -3,8 +3,6 @@
 // the host's stack: it has one of ours for each thread that asks for one, and the host's is kept here. What the host
 // reads back is its own, and its handlers run on its own: the signal's frame is moved there first. The rules are those
 // of sigaltstack(2), in the kernel do_sigaltstack() and get_sigframe().
-#include "alternate_stack.hpp"
-
 #include <errno.h>
 #include <stdint.h>
 #include <sys/syscall.h>
@@ -18,6 +16,7 @@
 #include "interpose.hpp"
 #include "is_mapped.hpp"
 #include "own_stacks.hpp"
+#include "parts.hpp"
 
 namespace flameprobe {
 namespace {
@@ -89,11 +88,6 @@ int begin_keeping(const stack_t& wanted) noexcept {
 int set_first(const stack_t& wanted, const stack_t& kernels) noexcept {
     if (is_set(wanted)) return begin_keeping(wanted);
     return is_set(kernels) ? tell_kernel(&wanted, nullptr) : 0;
-}
-
-/// Both ends of it, which may lie on two pages.
-bool is_readable(const stack_t* stack) noexcept {
-    return stack == nullptr || (is_mapped(address(stack)) && is_mapped(address(&stack->ss_size)));
 }
 
 /// A child that shares its parent's memory has a stack of its own in the kernel, or none: what is kept here is its

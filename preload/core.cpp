@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "count.hpp"
 #include "own_allocations.hpp"
+#include "parts.hpp"
 #include "settings.hpp"
 
 namespace flameprobe {

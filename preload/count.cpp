@@ -1,7 +1,5 @@
 // Units of work (flameprobe/count.h). A thread adds in a block of its own, without a lock or an atomic instruction; the
 // collector adds the blocks up. Blocks are never freed, and those of threads that have ended are used again.
-#include "count.hpp"
-
 #include <string.h>
 #include <sys/mman.h>
 
@@ -10,6 +8,7 @@
 
 #include "cpu/instructions.hpp"
 #include "interpose.hpp"
+#include "parts.hpp"
 
 // Of glibc: calls `destroy(object)` when the calling thread ends. Weak, as other libraries do not have it; a thread's
 // block is not used again there.

@@ -17,13 +17,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "alternate_stack.hpp"
 #include "core.hpp"
 #include "cpu/instructions.hpp"
 #include "cpu/signal_frame.hpp"
-#include "go_code.hpp"
 #include "interpose.hpp"
-#include "signal_waits.hpp"
+#include "parts.hpp"
 
 namespace flameprobe {
 namespace {

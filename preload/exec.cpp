@@ -11,7 +11,7 @@
 
 #include "core.hpp"
 #include "interpose.hpp"
-#include "signal_waits.hpp"
+#include "parts.hpp"
 
 namespace flameprobe {
 namespace {

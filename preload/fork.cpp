@@ -5,13 +5,11 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "alternate_stack.hpp"
 #include "core.hpp"
 #include "dispositions.hpp"
 #include "filters.hpp"
-#include "host_threads.hpp"
 #include "interpose.hpp"
-#include "interrupted_malloc.hpp"
+#include "parts.hpp"
 
 namespace flameprobe {
 namespace {

@@ -1,11 +1,11 @@
 // Go's linker leaves a note in each program and library: the name "Go", the type 4, its build id (cmd/link,
 // ELF_NOTE_GOBUILDID).
-#include "go_code.hpp"
-
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <string.h>
+
+#include "parts.hpp"
 
 namespace flameprobe {
 namespace {

@@ -1,8 +1,6 @@
 // A handler may fork, a crash handler for instance that starts a debugger (signal-safety(7)). Whether malloc's lock is
 // held cannot be asked of libc. So where the stack has the frame of a signal that interrupted libc's code, a child that
 // shares nothing tries to take it.
-#include "interrupted_malloc.hpp"
-
 #include <fcntl.h>
 #include <link.h>
 #include <malloc.h>
@@ -17,6 +15,7 @@
 #include "cpu/signal_frame.hpp"
 #include "interpose.hpp"
 #include "is_mapped.hpp"
+#include "parts.hpp"
 
 namespace flameprobe {
 namespace {

@@ -14,4 +14,11 @@ inline bool is_mapped(uintptr_t address) noexcept {
     return cpu::system_call(SYS_rt_sigprocmask, nonsense, static_cast<long>(address), 0, set_size, 0, 0) == invalid;
 }
 
+/// Both ends of it, which may lie on two pages; so for null, which stands for none. Of eight bytes at least.
+template <class T>
+bool is_readable(const T* object) noexcept {
+    const auto begin = reinterpret_cast<uintptr_t>(object);
+    return object == nullptr || (is_mapped(begin) && is_mapped(begin + sizeof(T) - 8));
+}
+
 }  // namespace flameprobe

@@ -5,8 +5,8 @@
 
 #include "core.hpp"
 #include "dispositions.hpp"
-#include "host_threads.hpp"
 #include "own_allocations.hpp"
+#include "parts.hpp"
 #include "settings.hpp"
 
 namespace flameprobe {

@@ -1,7 +1,5 @@
 // A host may block a signal that an engine samples with, and wait for it instead (sigwait(3), signalfd(2)). The
 // engine's signals are then pending too, though the host did not ask for them: these calls skip them.
-#include "signal_waits.hpp"
-
 #include <errno.h>
 #include <signal.h>
 #include <stdint.h>
@@ -16,6 +14,7 @@
 #include "cpu/instructions.hpp"
 #include "interpose.hpp"
 #include "is_mapped.hpp"
+#include "parts.hpp"
 
 namespace flameprobe {
 namespace {
@@ -67,11 +66,9 @@ int by_kernel(const sigset_t* set, siginfo_t* info, const timespec* limit) {
     return -1;
 }
 
-/// Where the kernel answers EFAULT, it is asked as without us.
-bool can_read(const void* pointer) { return pointer == nullptr || is_mapped(reinterpret_cast<uintptr_t>(pointer)); }
-
 int wait_for_hosts(const sigset_t* set, siginfo_t* info, const timespec* limit, Wait* real = by_libc) {
-    if (core_if_loaded() == nullptr || !can_read(info) || !can_read(limit)) return real(set, info, limit);
+    // Where the kernel answers EFAULT, it is asked as without us.
+    if (core_if_loaded() == nullptr || !is_readable(info) || !is_readable(limit)) return real(set, info, limit);
     // A limit that the kernel will refuse stays as it is.
     const bool counts = limit != nullptr && limit->tv_sec >= 0 && limit->tv_nsec >= 0 && limit->tv_nsec < second_ns;
     const timespec end = counts ? after(*limit) : timespec{};

@@ -23,7 +23,7 @@
 #include "filters.hpp"
 #include "interpose.hpp"
 #include "is_mapped.hpp"
-#include "signal_waits.hpp"
+#include "parts.hpp"
 
 using SystemCall = long(long, ...);
 

@@ -12,9 +12,9 @@
 #include <threads.h>
 
 #include "core.hpp"
-#include "host_threads.hpp"
 #include "interpose.hpp"
 #include "own_allocations.hpp"
+#include "parts.hpp"
 
 namespace flameprobe {
 namespace {

@@ -43,7 +43,6 @@ LockHolders::LockHolders(Pipeline& pipeline, BlockedReader& reader)
 }
 
 void LockHolders::begin_look() {
-    ++look_;
     for (auto& cycle : cycles_) {
         if (cycle->lasts) continue;
         if (!still_waits(*cycle)) {

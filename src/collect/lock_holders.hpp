@@ -31,7 +31,6 @@ struct LockCycle {
         std::uint64_t slices = 0;  // as long as they stay the same, the thread has not run
     };
     std::vector<Member> members;  // each waits for a lock of the next one, the last for one of the first
-    std::uint64_t look = 0;       // in which it was found
     bool lasts = false;           // a later look found it too: none of these threads will wake
 };
 
@@ -133,7 +132,6 @@ private:
     Pipeline& pipeline_;
     BlockedReader& reader_;
     LockFunctions functions_;
-    std::uint64_t look_ = 0;
     std::vector<Member> chain_;  // of the wait that is being looked at
     std::unordered_map<std::uint32_t, Seen> seen_;
     std::unordered_map<ThreadId, Held::Near> last_samples_;

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/select.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
@@ -87,6 +88,11 @@ static void bad_pointers(const sigset_t* set) {
     CHECK(signalfd(-1, nowhere, 0) == -1 && errno == EFAULT);
     CHECK(sigtimedwait(nowhere, NULL, NULL) == -1 && errno == EFAULT);
     CHECK(wait_for(set, NULL, never) == -1 && errno == EFAULT);
+    /* Only its first half can be read. */
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char* const pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(pages != MAP_FAILED && mprotect(pages + page, page, PROT_NONE) == 0);
+    CHECK(wait_for(set, NULL, (const void*)(pages + page - 8)) == -1 && errno == EFAULT);
     CHECK(ppoll(NULL, 0, &(struct timespec){0, 0}, nowhere) == -1 && errno == EFAULT);
     CHECK(pselect(0, NULL, NULL, NULL, &(struct timespec){0, 0}, nowhere) == -1 && errno == EFAULT);
     const int epoll = epoll_create1(EPOLL_CLOEXEC);

@@ -1,0 +1,62 @@
+// What the files of this library, each of which wraps one family of calls, need of one another.
+#pragma once
+
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "session/core_api.h"
+
+namespace flameprobe {
+
+// alternate_stack.cpp
+
+/// Calls the host's handler of a signal that came in on a stack of ours with the frame where the kernel would have put
+/// it without us, and never returns; returns if it is there. To be called by the handler that the kernel called.
+void call_on_hosts_stack(void (*handler)(int, siginfo_t*, void*), int number, siginfo_t* info, void* context) noexcept;
+
+/// Whether the calling thread has a stack of an engine's, which its forked child, where no engine knows it, gives back:
+/// else the host would be told of it.
+bool has_engines_stack() noexcept;
+void give_back_engines_stack() noexcept;
+
+// count.cpp
+
+/// Fills in at most `most` counts, and gives how many. Threads may count meanwhile. Async-signal-safe.
+size_t read_unit_counts(flameprobe_unit_count* counts, size_t most);
+
+// go_code.cpp
+
+/// Does this address lie in a module that Go's linker made? Async-signal-safe.
+bool is_go_code(uintptr_t address) noexcept;
+
+// threads.cpp
+
+/// Counts the host's threads from now on. To be called once, before main, by its first thread.
+void count_threads_from_here();
+/// To be called in a forked child, whose only thread is the caller.
+void forget_other_threads();
+/// Whether the host has no thread but the caller, as far as they are counted. Async-signal-safe.
+bool has_one_thread() noexcept;
+
+// interrupted_malloc.cpp
+
+/// Whether the caller is in a signal handler that interrupted libc while it held malloc's lock. Then libc's fork would
+/// wait for that lock for ever, since with the collector's thread there are two: alone, with one, it takes none.
+/// Async-signal-safe.
+bool is_in_interrupted_malloc() noexcept;
+
+// signal_waits.cpp
+
+/// For a signal that the calling thread blocks: takes back what an engine has sent. What others sent goes on waiting.
+/// Gives whether something does.
+bool drop_engines_signals(int number) noexcept;
+
+/// Makes the engine give up this signal, if it samples with it. What it has sent to the calling thread does not come.
+void yield_to_host(int number) noexcept;
+
+/// As sigtimedwait, without what libc does beside the system call.
+int sigtimedwait_by_number(const sigset_t* set, siginfo_t* info, const timespec* limit);
+
+}  // namespace flameprobe
