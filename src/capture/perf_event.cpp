@@ -12,7 +12,6 @@
 
 #include "base/clock.hpp"
 #include "base/proc.hpp"
-#include "capture/known_events.hpp"
 #include "capture/perf_record.hpp"
 #include "cpu/registers.hpp"
 
@@ -188,8 +187,6 @@ Result<Descriptor> open_event(perf_event_attr& attr, std::uint32_t tid, int cpu)
             attr.sample_type &= ~std::uint64_t{PERF_SAMPLE_CALLCHAIN};
         } else if (errno == EINVAL && attr.read_format == PERF_FORMAT_LOST) {
             attr.read_format = 0;
-        } else if (errno == EINVAL && attr.build_id == 1) {
-            attr.build_id = 0;
         } else {
             const int why = errno;
             Error error{explain_refusal(why)};

@@ -14,6 +14,29 @@
 
 namespace flameprobe {
 
+/// As perf calls it, and as perf_event_open(2) does.
+struct EventName {
+    const char* name;
+    std::uint32_t type;
+    std::uint64_t config;
+};
+
+/// Those that can be sampled, and those that `flameprobe stat` counts.
+inline constexpr EventName known_events[] = {
+    {"cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK},
+    {"task-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK},
+    {"page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS},
+    {"minor-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MIN},
+    {"context-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES},
+    {"cpu-migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS},
+    {"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
+    {"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
+    {"cache-references", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES},
+    {"cache-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES},
+    {"branches", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS},
+    {"branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES},
+};
+
 /// The attributes of options.event, for open_event(). An unknown name is an Error that lists the known ones.
 Result<perf_event_attr> make_attributes(const CaptureOptions& options);
 
@@ -40,8 +63,8 @@ std::uint64_t permitted_frequency(std::uint64_t asked);
 /// Nanoseconds between two samples of a clock, 1.5 to 2.5 percent less than 1 / `frequency`; another for each `seed`.
 std::uint64_t uneven_period(std::uint64_t frequency, std::uint64_t seed);
 
-/// Opens the event for `tid` on `cpu`. Clears attributes the kernel is too old for (build_id: 5.12, counts of what is
-/// lost: 6.0) or that are not permitted (the kernel: paranoid 2), for this and the following calls.
+/// Opens the event for `tid` on `cpu`. Clears attributes the kernel is too old for (counts of what is lost: 6.0) or
+/// that are not permitted (the kernel: paranoid 2), for this and the following calls.
 Result<Descriptor> open_event(perf_event_attr& attributes, std::uint32_t tid, int cpu);
 
 /// As open_event(), but with no less than the attributes ask for, since the records would have another layout: an Error

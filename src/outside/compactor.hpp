@@ -11,7 +11,7 @@
 
 #include "base/descriptor.hpp"
 #include "base/result.hpp"
-#include "outside/partial_sink.hpp"
+#include "outside/reader.hpp"
 
 namespace flameprobe {
 

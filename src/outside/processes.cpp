@@ -8,7 +8,6 @@
 #include <cstring>
 
 #include "base/descriptor.hpp"
-#include "outside/partial_sink.hpp"
 #include "outside/reader.hpp"
 #include "profile/format.hpp"
 #include "profile/record_fields.hpp"

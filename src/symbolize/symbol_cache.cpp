@@ -7,7 +7,6 @@
 
 #include "base/hash.hpp"
 #include "outside/byte_source.hpp"
-#include "outside/partial_sink.hpp"
 #include "outside/reader.hpp"
 #include "symbolize/load_steps.hpp"
 #include "symbolize/parallel.hpp"

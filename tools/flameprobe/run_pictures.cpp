@@ -10,7 +10,7 @@
 
 #include "attach/refusal.hpp"
 #include "base/proc.hpp"
-#include "capture/known_events.hpp"
+#include "capture/perf_event.hpp"
 #include "collect/profile_file.hpp"
 #include "inputs.hpp"
 #include "outside/processes.hpp"

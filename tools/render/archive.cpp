@@ -11,7 +11,6 @@
 #include "base/printed.hpp"
 #include "export/output_file.hpp"
 #include "inputs.hpp"
-#include "outside/partial_sink.hpp"
 #include "outside/processes.hpp"
 #include "outside/reader.hpp"
 #include "profile/writer.hpp"

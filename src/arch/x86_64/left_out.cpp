@@ -1,4 +1,4 @@
-// Part of libflameprobe-core.so only (src/session/libc_parts.cpp): of libdw's knowledge of CPUs, what unwinding on this
+// Part of libflameprobe-core.so only (src/session/core_parts.cpp): of libdw's knowledge of CPUs, what unwinding on this
 // one does not need. None of these is called: the files that are read are this CPU's.
 #define LEAVE_OUT(cpu)                                          \
     void* cpu##_init(void* elf, unsigned short machine, void*); \

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "capture/record.hpp"
-#include "outside/partial_sink.hpp"
+#include "outside/reader.hpp"
 
 namespace flameprobe {
 

@@ -7,7 +7,6 @@
 
 #include "collect/profile_file.hpp"
 #include "outside/compactor.hpp"
-#include "outside/partial_sink.hpp"
 #include "outside/reader.hpp"
 
 using namespace flameprobe;

@@ -10,7 +10,6 @@
 #include <map>
 
 #include "base/clock.hpp"
-#include "outside/partial_sink.hpp"
 #include "outside/reader.hpp"
 
 using namespace flameprobe;

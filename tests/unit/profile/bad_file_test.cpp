@@ -4,7 +4,6 @@
 
 #include "base/varint.hpp"
 #include "example.hpp"
-#include "outside/partial_sink.hpp"
 #include "outside/reader.hpp"
 #include "profile/format.hpp"
 #include "profile/writer.hpp"

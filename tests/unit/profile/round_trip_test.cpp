@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "example.hpp"
-#include "outside/partial_sink.hpp"
 #include "outside/reader.hpp"
 #include "profile/record_fields.hpp"
 #include "profile/writer.hpp"

@@ -11,7 +11,6 @@
 
 #include "base/proc.hpp"
 #include "base/regular_file.hpp"
-#include "outside/partial_sink.hpp"
 #include "outside/reader.hpp"
 
 namespace flameprobe {

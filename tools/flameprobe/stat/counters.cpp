@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "capture/known_events.hpp"
+#include "capture/perf_event.hpp"
 
 namespace flameprobe::counting {
 

@@ -11,7 +11,6 @@
 #include "../preload_path.hpp"
 #include "../program.hpp"
 #include "outside/counters.hpp"
-#include "outside/partial_sink.hpp"
 #include "outside/reader.hpp"
 
 namespace flameprobe::counting {
