@@ -93,11 +93,21 @@ int exit_status_of(std::uint32_t tid) {
     return stat ? std::atoi(std::string(stat_field(*stat, 52)).c_str()) >> 8 & 0xff : 0;
 }
 
+std::optional<std::vector<std::string>> names_in(int from, const char* path) {
+    Descriptor directory(::openat(from, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const std::unique_ptr<DIR, int (*)(DIR*)> listing(::fdopendir(directory.get()), ::closedir);
+    if (!listing) return std::nullopt;
+    static_cast<void>(directory.release());
+    std::vector<std::string> names;
+    while (const dirent* entry = ::readdir(listing.get()))
+        if (const std::string_view name = entry->d_name; name != "." && name != "..") names.emplace_back(name);
+    return names;
+}
+
 std::vector<pid_t> numbers_in(const std::string& directory) {
     std::vector<pid_t> numbers;
-    const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(directory.c_str()), ::closedir);
-    while (const dirent* entry = open ? ::readdir(open.get()) : nullptr)
-        if (const auto number = number_in<pid_t>(entry->d_name)) numbers.push_back(*number);
+    for (const std::string& name : names_in(AT_FDCWD, directory.c_str()).value_or(std::vector<std::string>()))
+        if (const auto number = number_in<pid_t>(name)) numbers.push_back(*number);
     return numbers;
 }
 

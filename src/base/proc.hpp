@@ -32,6 +32,9 @@ bool runs_in_kernel(std::string_view stat);
 bool runs_in_kernel(std::uint32_t tid);
 /// The status that a thread has ended with which is still listed: the main one. 0 if it is not known.
 int exit_status_of(std::uint32_t tid);
+/// The names in any directory, `path` as seen from the directory `from`, without . and ..; nothing where it cannot be
+/// listed, for want of a descriptor for instance.
+std::optional<std::vector<std::string>> names_in(int from, const char* path = ".");
 /// The names in a directory of /proc that are numbers: processes, or a process's threads.
 std::vector<pid_t> numbers_in(const std::string& directory);
 /// Whether a process runs. A zombie does not.

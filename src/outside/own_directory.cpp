@@ -1,14 +1,13 @@
 #include "outside/own_directory.hpp"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include <memory>
 #include <system_error>
-#include <vector>
+
+#include "base/proc.hpp"
 
 namespace flameprobe {
 
@@ -34,19 +33,6 @@ std::string fault_of(int directory) {
     if (status.st_uid != ::geteuid()) return "belongs to another user, who could have put links there";
     if (others_may_write(directory, status)) return "may be written by other users, who could have put links there";
     return {};
-}
-
-/// The names in an open directory.
-std::vector<std::string> names_in(Descriptor directory) {
-    std::vector<std::string> names;
-    const std::unique_ptr<DIR, int (*)(DIR*)> entries(::fdopendir(directory.get()), ::closedir);
-    if (!entries) return names;
-    static_cast<void>(directory.release());
-    while (const dirent* entry = ::readdir(entries.get())) {
-        const std::string name = entry->d_name;
-        if (name != "." && name != "..") names.push_back(name);
-    }
-    return names;
 }
 
 }  // namespace
@@ -100,16 +86,14 @@ Result<void> OwnDirectory::remove_tree(const std::string& name) const {
 }
 
 Result<void> OwnDirectory::clear() const {
-    for (const std::string& name : names_in(to_read())) {
+    for (const std::string& name : names()) {
         if (auto removed = remove_tree(name); !removed) return removed;
     }
     return {};
 }
 
-Descriptor OwnDirectory::to_read() const {
-    return Descriptor(::openat(descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+std::vector<std::string> OwnDirectory::names() const {
+    return names_in(descriptor()).value_or(std::vector<std::string>());
 }
-
-bool OwnDirectory::is_empty() const { return names_in(to_read()).empty(); }
 
 }  // namespace flameprobe

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/output_directory.hpp"
 
@@ -27,13 +28,12 @@ public:
     Result<void> remove_tree(const std::string& name) const;
     /// Likewise all that is in it.
     Result<void> clear() const;
-    bool is_empty() const;
-    /// To list it; for readdir(3).
-    Descriptor to_read() const;
+    bool is_empty() const { return names().empty(); }
 
 private:
     explicit OwnDirectory(OutputDirectory directory) : OutputDirectory(std::move(directory)) {}
     explicit OwnDirectory(Descriptor directory) : OutputDirectory(std::move(directory)) {}
+    std::vector<std::string> names() const;
     Result<OwnDirectory> way(std::string_view path, bool make) const;
 };
 

@@ -1,6 +1,5 @@
 #include "profile/run_files.hpp"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,9 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <memory>
 #include <optional>
-#include <string_view>
 
 #include "base/descriptor.hpp"
 #include "base/output_directory.hpp"
@@ -20,18 +17,11 @@ namespace flameprobe {
 
 namespace {
 
-struct CloseDirectory {
-    void operator()(DIR* directory) const { ::closedir(directory); }
-};
-
-/// Nothing where it cannot be listed, for want of a descriptor for instance.
 std::optional<std::vector<std::string>> list_profiles(const std::string& folder) {
-    const std::unique_ptr<DIR, CloseDirectory> listing(::opendir(folder.c_str()));
-    if (!listing) return std::nullopt;
-    std::vector<std::string> names;
-    while (const dirent* entry = ::readdir(listing.get()))
-        if (std::string_view(entry->d_name).ends_with(".fprobe")) names.emplace_back(entry->d_name);
-    std::sort(names.begin(), names.end());
+    auto names = names_in(AT_FDCWD, folder.c_str());
+    if (!names) return std::nullopt;
+    std::erase_if(*names, [](const std::string& name) { return !name.ends_with(".fprobe"); });
+    std::ranges::sort(*names);
     return names;
 }
 

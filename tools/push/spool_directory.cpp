@@ -1,6 +1,5 @@
 #include "push/spool_directory.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,11 +8,11 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
 #include "base/output_directory.hpp"
+#include "base/proc.hpp"
 
 namespace flameprobe::push {
 
@@ -25,15 +24,10 @@ constexpr std::string_view ending = ".fprobe";
 
 template <class Visit>
 void each_file(int directory, const Visit& visit) {
-    Descriptor again(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!again) return;
-    const std::unique_ptr<DIR, int (*)(DIR*)> entries(::fdopendir(again.get()), ::closedir);
-    if (!entries) return;
-    static_cast<void>(again.release());
-    while (const dirent* entry = ::readdir(entries.get())) {
+    for (const std::string& name : names_in(directory).value_or(std::vector<std::string>())) {
         struct stat status {};
-        if (::fstatat(directory, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status.st_mode))
-            visit(std::string(entry->d_name), status);
+        if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status.st_mode))
+            visit(name, status);
     }
 }
 
