@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -34,10 +35,12 @@ std::string device_and_inode(const std::string& path) {
 
 }  // namespace
 
-bool proc_is_of_this_namespace() {
-    char text[16];
-    const ssize_t length = ::readlink("/proc/self", text, sizeof text);
-    return length > 0 && std::string_view(text, static_cast<std::size_t>(length)) == std::to_string(::getpid());
+bool proc_is_of_this_namespace() { return link_target("/proc/self") == std::to_string(::getpid()); }
+
+std::string link_target(const std::string& path) {
+    char target[PATH_MAX];
+    const ssize_t length = ::readlink(path.c_str(), target, sizeof target);
+    return length > 0 ? std::string(target, static_cast<std::size_t>(length)) : std::string();
 }
 
 std::optional<std::string> read_small_file(const char* path) {

@@ -16,6 +16,8 @@ namespace flameprobe {
 
 /// Whether the numbers in /proc are those of this pid namespace; false where it is not mounted.
 bool proc_is_of_this_namespace();
+/// Where a symbolic link leads; empty if it cannot be read.
+std::string link_target(const std::string& path);
 /// A whole small file; nothing if it cannot be read.
 std::optional<std::string> read_small_file(const char* path);
 std::optional<std::string> read_all(const Descriptor& file);

@@ -1,11 +1,8 @@
 #include "capture/perf_record.hpp"
 
-#include <fcntl.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -57,12 +54,6 @@ T value_at(std::span<const std::byte> record, std::size_t at) {
     T value{};
     std::memcpy(&value, record.data() + at, sizeof value);
     return value;
-}
-
-std::string link_text(const char* path) {
-    std::array<char, 64> text{};
-    const ssize_t size = ::readlinkat(AT_FDCWD, path, text.data(), text.size());
-    return size > 0 ? std::string(text.data(), static_cast<std::size_t>(size)) : std::string();
 }
 
 std::uint64_t by_own_clock(std::uint64_t time_ns) {
@@ -193,9 +184,9 @@ std::optional<Record> read_record(std::span<const std::byte> record, const Recor
 
 // The offsets that /proc tells are those of the namespace that children will have.
 std::int64_t monotonic_lead_ns() {
-    const std::string own = link_text("/proc/self/ns/time");
+    const std::string own = link_target("/proc/self/ns/time");
     constexpr const char* first = "time:[4026531834]";  // PROC_TIME_INIT_INO in the kernel's include/linux/proc_ns.h
-    if (own.empty() || own == first || own != link_text("/proc/self/ns/time_for_children")) return 0;
+    if (own.empty() || own == first || own != link_target("/proc/self/ns/time_for_children")) return 0;
     const auto offsets = read_small_file("/proc/self/timens_offsets");
     long long seconds = 0, nanoseconds = 0;
     if (!offsets || std::sscanf(offsets->c_str(), "monotonic %lld %lld", &seconds, &nanoseconds) != 2) return 0;

@@ -19,12 +19,6 @@
 namespace flameprobe {
 namespace {
 
-std::string target_of(const std::string& link) {
-    char path[PATH_MAX];
-    const ssize_t length = ::readlink(link.c_str(), path, sizeof path);
-    return length > 0 ? std::string(path, static_cast<std::size_t>(length)) : std::string();
-}
-
 /// How long the host has run: its start in ticks since boot (proc(5), /proc/PID/stat: starttime).
 std::string age_text() {
     const auto stat = read_small_file((host_proc_directory() + "/stat").c_str()).value_or("");
@@ -34,7 +28,7 @@ std::string age_text() {
 }
 
 std::string executable_path() {
-    std::string path = target_of(host_memory_directory() + "/exe");
+    std::string path = link_target(host_memory_directory() + "/exe");
     if (path.empty()) path = executed_path();
     if (!is_dynamic_linker(path) || is_watched_from_outside()) return path;
     char program[PATH_MAX];
@@ -52,7 +46,7 @@ std::string dirty_text() {
 
 std::vector<RunFact> facts_of_machine() {
     const std::string directory =
-        is_watched_from_outside() ? target_of(host_proc_directory() + "/cwd") : working_directory();
+        is_watched_from_outside() ? link_target(host_proc_directory() + "/cwd") : working_directory();
     const std::string commit = git_commit(directory);
     std::vector<RunFact> facts;
     if (is_watched_from_outside()) facts.push_back({"attached", "from outside, " + age_text() + " after it began"});

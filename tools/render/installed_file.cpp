@@ -5,15 +5,14 @@
 #include <climits>
 #include <cstdlib>
 
+#include "base/proc.hpp"
+
 namespace flameprobe {
 
 namespace {
 
 std::string own_directory() {
-    char path[PATH_MAX];
-    const ssize_t size = readlink("/proc/self/exe", path, sizeof path);
-    if (size <= 0) return {};
-    const std::string own(path, static_cast<std::size_t>(size));
+    const std::string own = link_target("/proc/self/exe");
     return own.substr(0, own.rfind('/'));
 }
 
