@@ -24,7 +24,7 @@ TEST_CASE("a forked child that ends at once has opened nothing") {
     const std::uint32_t start = commands.ask(request_start);
     collector.birth().begin(start);
     const std::uint32_t finish = commands.ask(request_finish);
-    REQUIRE(collector.launch());
+    REQUIRE(collector.launch() == 0);
     REQUIRE(commands.wait(finish, 60'000'000'000));
     CHECK(collector.life().ends());
     CHECK_FALSE(collector.birth().waits());
@@ -46,7 +46,7 @@ TEST_CASE("a forked child that ends while its collector waits neither asks it no
     CHECK(collector.birth().end());
     CHECK(collector.birth().end());  // a second thread ends too
     CHECK(collector.life().is(Life::State::gone));
-    REQUIRE(collector.launch());
+    REQUIRE(collector.launch() == 0);
     test::sleep_until_alone();
     CHECK(collector.commands().tid() == 0);
     CHECK_FALSE(collector.sampling().on());  // it was asked to start, too
@@ -79,7 +79,7 @@ TEST_CASE("a forked child's collector still waits when the child has used 10 ms 
     static Collector* const kept = new Collector(options, facts, {.keep = false}, log);
     Collector& collector = *kept;
     collector.birth().begin(collector.commands().ask(request_start));
-    REQUIRE(collector.launch());
+    REQUIRE(collector.launch() == 0);
     const std::uint64_t until = host_cpu_ns() + 10'000'000;
     while (host_cpu_ns() < until) {
     }
