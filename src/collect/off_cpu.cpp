@@ -226,6 +226,7 @@ void OffCpu::emit(const WaitRegistry::Span& span) {
         reasons_.add(span.reason, span.ns, span.waits);
     if (span.held && !idle) locks_.add(span.held->lock(), span.waits, span.lasted_ns);
     const EventId event = idle ? settings_.idle_event : settings_.event;
+    never_woke_ns_ += idle ? span.ns : 0;
     if (span.held && span.stack != 0) return emit_held(span, event, thread);
     pipeline_.event_sample(event, {span.begin_ns, thread, stack_of(span), span.ns, span.hits});
 }
@@ -271,7 +272,7 @@ void OffCpu::add_to(Counters& counters) const {
     counters["off-CPU: stacks truncated"] = truncated_;
     reasons_.add_to(counters, totals.waits);
     locks_.add_to(counters);
-    if (totals.idle_ns != 0) counters["off-CPU: ns of threads that never woke"] = totals.idle_ns;
+    if (never_woke_ns_ != 0) counters[std::string(counter::never_woke)] = never_woke_ns_;
     if (totals.lost_ns != 0) counters["off-CPU: ns without records"] = totals.lost_ns;
     if (totals.waits_hidden != 0) {
         counters["off-CPU: shorter waits, hidden"] = totals.waits_hidden;

@@ -128,7 +128,7 @@ private:
     std::uint64_t last_look_ns_ = 0, next_look_ns_ = 0;
     std::uint64_t last_settle_ns_ = 0;
     std::uint64_t drained_ns_ = 0;
-    std::uint64_t looks_ = 0, truncated_ = 0;
+    std::uint64_t looks_ = 0, truncated_ = 0, never_woke_ns_ = 0;
     double cost_ns_ = 20'000;  // CPU time of the collector for a wait that is read
     std::vector<WaitRegistry::Wait> unread_;
     std::vector<HeldLooks*> held_;

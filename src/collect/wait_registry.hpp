@@ -187,7 +187,7 @@ public:
     struct Totals {
         std::uint64_t waits = 0, waits_read = 0, waits_raced = 0, waits_hidden = 0, preemptions = 0, records = 0,
                       ins = 0;
-        std::uint64_t blocked_ns = 0, hidden_ns = 0, preempted_ns = 0, running_ns = 0, idle_ns = 0, lost_ns = 0;
+        std::uint64_t blocked_ns = 0, hidden_ns = 0, preempted_ns = 0, running_ns = 0, lost_ns = 0;
     };
     const Totals& totals() const { return totals_; }
     std::size_t memory() const;

@@ -121,7 +121,6 @@ void WaitRegistry::finish(std::uint32_t tid, Thread& thread, std::uint64_t now_n
     if (thread.state == State::waiting && thread.wakes == 0 && thread.counted_ns == 0) {
         const std::uint64_t lasted = since(now_ns, thread.since_ns);
         if (!thread.assumed && lasted >= least_ns_ && lasted != 0) {
-            totals_.idle_ns += lasted;
             emit_({.kind = Kind::idle,
                    .tid = tid,
                    .begin_ns = thread.since_ns,

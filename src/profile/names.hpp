@@ -59,6 +59,8 @@ inline constexpr std::string_view allocated_bytes = "allocated, bytes", allocati
                                   allocation_mean = "bytes between two samples of allocations";
 /// Context switches, where waiting is sampled: given up the CPU, or forced to.
 inline constexpr std::string_view waits = "off-CPU: waits", preemptions = "off-CPU: preemptions";
+/// What event_name::idle has: no part of what is shown, unless that was asked for.
+inline constexpr std::string_view never_woke = "off-CPU: ns of threads that never woke";
 }  // namespace counter
 
 // Names for code without a known name.

@@ -118,6 +118,12 @@ std::string waits_text(const BlockedCall& call) {
     return text + channels + (channels.empty() ? "" : ")");
 }
 
+std::string never_woke_text(const Summary& summary) {
+    const auto found = summary.counters.find(std::string(counter::never_woke));
+    if (found == summary.counters.end()) return {};
+    return duration_text(found->second) + " of threads that waited all the time (flameprobe-render --idle)";
+}
+
 /// How long threads waited in which system call, the longest first.
 std::string blocked_text(const Summary& summary) {
     constexpr std::size_t most = 8;
@@ -185,6 +191,8 @@ std::vector<Fact> run_facts(const NamedProfile& profile) {
         if (auto names = name_advice(profile); !names.empty()) facts.push_back({"Names", std::move(names)});
         if (auto used = used_text(summary); !used.empty()) facts.push_back({"Used", std::move(used)});
         if (auto blocked = blocked_text(summary); !blocked.empty()) facts.push_back({"Waits", std::move(blocked)});
+        if (const auto hidden = counts_waiting(run) ? never_woke_text(summary) : std::string(); !hidden.empty())
+            facts.push_back({"Hidden", hidden});
         if (const auto locks = lock_table(profile); !locks.empty()) {
             constexpr std::size_t most = 8;
             for (std::size_t at = 0; at < std::min(locks.size(), most); ++at)

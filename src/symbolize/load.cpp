@@ -226,6 +226,7 @@ Result<NamedProfile> load(ByteSource& source, const SampleFilter& filter, const 
     if (outcome->bytes_ignored > 0) profile.warnings.push_back(ignored_warning(source.name(), *outcome));
     const std::vector<RawCount> counts = raw.counts();
     if (!raw.events.is_own()) count_event(raw, counts, profile.summary);
+    if (filter.idle) profile.summary.counters.erase(std::string(counter::never_woke));  // they are shown
     LocationNames names(raw, profile);
     std::vector<bool> needed = locations_of(raw, counts);
     if (options.names_wanted && !options.names_wanted(profile)) needed.assign(needed.size(), false);

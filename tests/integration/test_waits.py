@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import shutil
 import sys
 import tempfile
@@ -170,6 +171,11 @@ class Waits(Case):
             return sum(count for _, count in read_folded(text)) / 1e6
         self.assertGreater(seconds("--idle"), seconds() + 0.5)  # of four threads; a new one may have had to wait for a lock
         self.assertGreater(seconds(), 0.5)
+        # What is hidden is told with its time, also in the picture.
+        told = re.search(r"(?m)^Hidden: +([0-9.]+) s of threads", render("--info", profile).stdout)
+        self.assertAlmostEqual(float(told[1]), seconds("--idle") - seconds(), delta=0.011)
+        self.assertNotIn("Hidden:", render("--info", "--idle", profile).stdout)
+        self.assertIn("of threads that waited all the time", profile.with_suffix(".svg").read_text())
 
     def test_a_process_that_may_not_be_read_says_so(self):
         """An undumpable process of an ordinary user: /proc/PID/task/TID/syscall belongs to root."""
