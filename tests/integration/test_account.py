@@ -73,7 +73,9 @@ class Accounts(Case):
                     told = summary(ran.result())
                     held = told["cpu_time"]["flameprobe_memory_bytes"]
                     self.assertGreater(held, len(told["threads"]) * 100)
-                    self.assertLess(held, 48 << 20)
+                    # At this frequency a ring has up to 36 KiB, those of the first 256 threads more (src/capture/ring_sizes.hpp).
+                    rings = int(argv[1]) * (36 << 10) if engine == "ring" and argv[0] == "living" else 0
+                    self.assertLess(held, (48 << 20) + rings)
 
     def test_frame_pointers(self):
         """In a program without frame pointers, stacks end after the leaf instead of having guessed frames."""
