@@ -50,8 +50,10 @@ class Brief(Case):
                     true = brief_ns / process_ns
                     # What a thread uses before and after its work is in its half, too.
                     spread = 4 * math.sqrt(true * (1 - true) / hits)
-                    # Where perf may not sample the kernel, the time there has no stack.
-                    unknown = sum(count for frames, count in ran.result().stacks() if frames[-1] == "[kernel, not permitted]")
+                    # Where perf may not sample the kernel, the time there has no stack; nor has what is lost, since a brief
+                    # thread's period may be a quarter of the others' and its ring is small (src/capture/thread_clock.hpp).
+                    unknown = sum(count for frames, count in ran.result().stacks()
+                                  if frames[-1] in ("[kernel, not permitted]", "[lost]"))
                     self.assertGreater(brief / every, true - spread - 0.01 - unknown / every)
                     self.assertLess(brief / every, 1 - main_ns / process_ns + spread + 0.01)
 

@@ -28,6 +28,12 @@ using namespace flameprobe;
 
 namespace {
 
+#ifdef __SANITIZE_THREAD__
+constexpr bool reports_unlocks = true;  // of a mutex by another thread than its owner
+#else
+constexpr bool reports_unlocks = false;
+#endif
+
 void rest(long ns) {
     const timespec span{0, ns};
     ::nanosleep(&span, nullptr);
@@ -227,7 +233,8 @@ TEST_CASE("what looks like a mutex, but is waited for by other code, has no hold
     thread.thread.join();
 }
 
-TEST_CASE("a mutex whose owner has ended has no holder; after it is taken again it has") {
+TEST_CASE("a mutex whose owner has ended has no holder; after it is taken again it has" *
+          doctest::skip(reports_unlocks)) {
     static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     std::thread([] { ::pthread_mutex_lock(&mutex); }).join();
     Looker looker;

@@ -123,7 +123,7 @@ TEST_CASE("grey means not known, and nothing else") {
         CAPTURE(shade.name);
         const bool unknown = shade.name[0] == 'n' || shade.name[0] == 'g';
         for (const std::string_view color : {shade.shade.light, shade.shade.dark})
-            CHECK(unknown ? chroma(color) < 0.01 : chroma(color) > 0.02);
+            CHECK((unknown ? chroma(color) < 0.01 : chroma(color) > 0.02));
     }
 }
 

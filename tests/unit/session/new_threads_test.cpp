@@ -20,7 +20,6 @@ struct Met {
 };
 Met meet(std::uint64_t usual_ns, std::uint64_t period_ns, std::uint32_t born) {
     NewThreads threads;
-    CommandQueue collector;
     threads.want(true, period_ns);
     for (int ended = 0; ended < 100; ++ended) threads.lived(usual_ns);
     Met met;
@@ -122,7 +121,6 @@ TEST_CASE("those that wait are chosen by what is known when they are met") {
 
 TEST_CASE("few lives that end by chance are longer than the reach") {
     NewThreads threads;
-    CommandQueue collector;
     threads.want(true, 10'000'000);
     std::mt19937_64 random(1);
     std::exponential_distribution<double> life(1e-5);
