@@ -20,7 +20,7 @@ ROWS = (
      ("lives of hosts", "lives of hosts, handlers", "hosts of an ordinary user", "another user")),
     ("every end: exit, signals, abort, exit_group, SIGKILL at any time", ("ends of hosts", "kill")),
     ("trees of processes, orphans, images that exec replaces: one result", ("processes", "runs")),
-    ("limits of memory, files, signals; filters, namespaces; perf refused", ("limits", "perf refused")),
+    ("limits of memory, files, signals; filters, namespaces; perf refused", ("limits", "filters", "perf refused")),
     ("each system call of FlameProbe's fails, with each errno", ("faults", "faults, handlers")),
     ("blocking calls are not interrupted", ("interruptions",)),
     ("CPU time is that of the kernel's clocks", ("accounts", "totals")),
