@@ -490,9 +490,13 @@ print(child())"""
 
     def test_numbered_results_and_separate_ones_are_drawn_by_another_process(self):
         change, log = self.noting()
-        ran = run([host("ends"), "return", "2500"], self.directory, profiled(OUT="part.%n", FREQ=499, DUMP_EVERY="1s") | change)
-        self.assertEqual(ran.returncode, 6, ran.stderr)
-        *dumps, end = log.read_text().splitlines()
+        for _ in range(3):  # on a busy machine a dump may come right before the end, which has nothing left to draw then
+            log.unlink(missing_ok=True)
+            ran = run([host("ends"), "return", "2500"], self.directory, profiled(OUT="part.%n", FREQ=499, DUMP_EVERY="1s") | change)
+            self.assertEqual(ran.returncode, 6, ran.stderr)
+            *dumps, end = log.read_text().splitlines()
+            if "--low-priority" not in end:
+                break
         self.assertGreaterEqual(len(dumps), 1)
         for number, line in enumerate(dumps, 1):
             self.assertIn(f"part.{number}.fprobe --stem={self.directory}/part.{number} --low-priority", line)
