@@ -6,7 +6,6 @@
 // where no frame of ours would be.
 #include <sched.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -98,10 +97,6 @@ struct KernelsAction {
 };
 constexpr Word kernels_mask_size = sizeof KernelsAction::mask, has_restorer = 0x04000000;
 
-bool can_access(Word action) noexcept {
-    return action == 0 || (is_mapped(action) && is_mapped(action + offsetof(KernelsAction, mask)));
-}
-
 struct sigaction as_libcs(const KernelsAction& given) noexcept {
     struct sigaction action {};
     action.sa_handler = given.handler;
@@ -110,11 +105,12 @@ struct sigaction as_libcs(const KernelsAction& given) noexcept {
     return action;
 }
 
-// Else an engine's signal would meet the default action, or a handler of the host's. libc's own signals are nobody
-// else's, and libc's function refuses them.
+// Past sigaction(3) the host could set the default action for the signal that the engine samples with, and the next
+// sample would end it. Signals 32 and 33 are libc's own: sigaction(3) refuses them, so the kernel is asked.
 long sigaction_by_number(long number, Word signal, Word action, Word old, Word size, Word) noexcept {
     const bool is_libcs = signal >= static_cast<Word>(__SIGRTMIN) && signal < static_cast<Word>(SIGRTMIN);
-    if (size != kernels_mask_size || is_libcs || !can_access(action) || !can_access(old))
+    if (size != kernels_mask_size || is_libcs || !is_readable(as<const KernelsAction*>(action)) ||
+        !is_readable(as<const KernelsAction*>(old)))
         return next_syscall()(number, signal, action, old, size);
     KernelsAction told{};
     struct sigaction wanted {
