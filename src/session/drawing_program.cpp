@@ -25,6 +25,7 @@
 #include "capture/handler/raw_system_call.hpp"
 #include "sandbox/host_restrictions.hpp"
 #include "sandbox/own_calls.hpp"
+#include "session/task.hpp"
 
 namespace flameprobe {
 namespace {
@@ -104,7 +105,7 @@ int become_program(void* argument) {
     return 127;
 }
 
-// The program's parent ends at once, so the host has no child that it did not make; but see reap().
+// The program's parent ends at once, so the host has no child that it did not make; but see start_and_wait().
 int start_between(void* argument) {
     auto* const start = static_cast<Start*>(argument);
     const int child = ::clone(become_program, start->stack, CLONE_VM | CLONE_VFORK, start);
@@ -125,16 +126,6 @@ int run(Start& start) {
     while (::waitpid(between, &status, __WALL) < 0 && errno == EINTR) {
     }
     return start.error;
-}
-
-/// The program has become this process's child where that takes orphans: a host that is a container's first process,
-/// and a task (task.cpp). It would stay a zombie. Gives up on one that does not end.
-void reap(int program) {
-    constexpr int patience_ms = 1000;
-    constexpr timespec pause{0, 1'000'000};
-    for (int tries = 0; program > 0 && tries < patience_ms && ::waitpid(program, nullptr, __WALL | WNOHANG) == 0;
-         ++tries)
-        ::nanosleep(&pause, nullptr);
 }
 
 /// The collector's own table has nothing at 0, 1 and 2 that must stay there; the program's will.
@@ -203,7 +194,9 @@ Result<Drawn> start_and_wait(const DrawingOrder& order, const Options& options, 
         return Error{*program + " cannot be started: " + strerrordesc_np(error)};
     to = Descriptor();
     auto drawn = read_answers(from, watch);
-    reap(start.process);
+    // It has become this process's child where that takes orphans: a host that is a container's first process, and a
+    // task. It would stay a zombie.
+    if (start.process > 0) reap_child(start.process);
     return drawn;
 }
 

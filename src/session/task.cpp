@@ -211,17 +211,22 @@ void Task::run() {
     ::syscall(SYS_exit_group, 0);  // nothing of what libc does at an exit: that is the host's
 }
 
+void reap_child(int child) noexcept {
+    constexpr int patience_ms = 1000;
+    constexpr timespec pause{0, 1'000'000};
+    for (int tries = 0; tries < patience_ms && handler::system_call(SYS_wait4, child, 0L, __WALL | WNOHANG, 0L) == 0;
+         ++tries)
+        handler::system_call(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0L, &pause, 0L);
+}
+
 // Those of images that exec has replaced are the host's children too. No other wait sees them, for want of a signal at
 // their end.
 void Task::reap() const noexcept {
-    constexpr int patience_ms = 1000;
-    constexpr timespec pause{0, 1'000'000}, longest{1, 0};
+    constexpr timespec longest{1, 0};
     if (!ended()) handler::system_call(SYS_futex, &alive_, FUTEX_WAIT, 1, &longest);
     const int child = child_;
     if (child == 0) return;
-    for (int tries = 0; tries < patience_ms && handler::system_call(SYS_wait4, child, 0L, __WALL | WNOHANG, 0L) == 0;
-         ++tries)
-        handler::system_call(SYS_nanosleep, &pause, 0L);
+    reap_child(child);
     while (handler::system_call(SYS_wait4, -1, 0L, __WCLONE | WNOHANG, 0L) > 0) {
     }
 }

@@ -62,4 +62,8 @@ private:
     std::atomic<std::uint32_t> alive_{0};
 };
 
+/// Waits for the end of a child of this process, of any kind. Gives up on one that does not end within a second.
+/// Async-signal-safe; of what a filter may forbid it makes calls that are made while sampling too.
+void reap_child(int child) noexcept;
+
 }  // namespace flameprobe
