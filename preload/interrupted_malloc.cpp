@@ -53,11 +53,12 @@ bool is_in_libc(uintptr_t address) { return address >= libc.begin && address < l
 bool has_interrupted_libc() {
     constexpr uintptr_t page = 4096, far_enough = 64 * 1024;
     const uintptr_t from = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+    uintptr_t mapped_to = (from | (page - 1)) + 1;
     for (uintptr_t at = from; at < from + far_enough; at += sizeof(uintptr_t)) {
-        // With what a frame's beginning has: the word itself is on a page that is known.
-        if (at % page == 0 && !is_mapped(at)) return false;
-        const uintptr_t end = (at | (page - 1)) + 1;
-        if (at + sizeof(ucontext_t) > end && !is_mapped(end)) return false;
+        if (at + sizeof(ucontext_t) > mapped_to) {  // as much as a frame's beginning has
+            if (!is_mapped(mapped_to)) return false;
+            mapped_to += page;
+        }
         const uintptr_t pc = cpu::interrupted_at(reinterpret_cast<const uintptr_t*>(at));
         if (pc != 0 && is_in_libc(pc)) return true;
     }
