@@ -76,7 +76,7 @@ private:
     void end_before_filter();
     std::uint64_t pause_ns() const;
 
-    const Options options_;
+    const Options& options_;
     Log& log_;
     CommandQueue commands_;
     Life life_;

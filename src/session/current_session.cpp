@@ -55,7 +55,8 @@ std::string problem_with(const std::vector<std::string>& settings, std::size_t g
 /// Makes the session for these settings, and writes the results of the one before. A thread that is still in the old
 /// one is answered that it has ended.
 Session* begin_session(std::vector<std::string> settings, Session* before) {
-    auto* session = new Session(std::move(settings), before != nullptr ? Session::Kind::another : Session::Kind::first);
+    auto* session =
+        new Session(*new Given(std::move(settings)), before != nullptr ? Session::Kind::another : Session::Kind::first);
     the_session.store(session, std::memory_order_release);
     if (before != nullptr && before->of_this_process()) {
         before->ask(request_retire);
@@ -72,10 +73,10 @@ Session* current_session() noexcept { return the_session.load(std::memory_order_
 Outcome load_session(std::vector<std::string> settings, bool start_by_default) {
     const bool descendant = family().descendant;
     if (current_session() != nullptr) return {};  // started by a constructor that ran before
-    auto* session = new Session(std::move(settings), descendant ? Session::Kind::child : Session::Kind::first);
+    auto* session = new Session(*new Given(std::move(settings)), descendant ? Session::Kind::child : Session::Kind::first);
     the_session.store(session, std::memory_order_release);
     const Options& options = session->options();
-    mark_descendants(options, session->has_bad_settings());
+    mark_descendants(options, !session->given().problems.empty());
     if (descendant && !options.children) return {};
     if (options.toggle_signal != 0) {
         if (auto ready = session->launch(); !ready.ok()) return ready;
@@ -100,7 +101,7 @@ Outcome follow_fork() {
     leave_first_process();
     begin_unit_counts();
     const bool wanted = parent->children_wanted();
-    auto* session = new Session(parent->settings(), Session::Kind::child);
+    auto* session = new Session(parent->given(), Session::Kind::child);
     the_session.store(session, std::memory_order_release);
     if (!session->options().children) return {};
     if (session->options().toggle_signal != 0) {
@@ -112,7 +113,7 @@ Outcome follow_fork() {
 Outcome start_session(std::vector<std::string> settings, std::size_t given) {
     const std::scoped_lock lock(starting);
     Session* session = current_session();
-    const bool other = session == nullptr || (given != 0 && settings != session->settings());
+    const bool other = session == nullptr || (given != 0 && settings != session->given().settings);
     if (session != nullptr && other && session->sampling())
         return {FLAMEPROBE_RUNNING, "sampling is on already, with other options: stop it before"};
     if (session != nullptr && session->finished())

@@ -74,15 +74,16 @@ void sleep_for_a_millisecond() noexcept {
 
 }  // namespace
 
-Session::Session(std::vector<std::string> settings, Kind kind)
-    : settings_(std::move(settings)),
-      options_(parse(settings_, settings_problems_)),
-      log_(options_.log,
-           options_.log_path.starts_with('/') ? options_.log_path : family().directory + "/" + options_.log_path),
-      collector_(options_, path_facts(options_), older_results(options_, kind), log_) {
+Given::Given(std::vector<std::string> lines) : settings(std::move(lines)), options(parse(settings, problems)) {}
+
+Session::Session(const Given& given, Kind kind)
+    : given_(given),
+      log_(options().log,
+           options().log_path.starts_with('/') ? options().log_path : family().directory + "/" + options().log_path),
+      collector_(options(), path_facts(options()), older_results(options(), kind), log_) {
     set_host_process(process_.pid());
     if (kind != Kind::first) return;
-    for (const auto& problem : settings_problems_) log_.warning(problem);
+    for (const auto& problem : given.problems) log_.warning(problem);
 }
 
 Outcome Session::launch() {
@@ -144,9 +145,9 @@ Outcome Session::dump(const std::string& path) {
     CommandQueue& commands = collector_.commands();
     // The collector may be reading the last one's path.
     if (late_dump_ && !commands.wait(*late_dump_, patience_ns)) return unanswered(FLAMEPROBE_OUTPUT);
-    auto facts = path_facts(options_);
+    auto facts = path_facts(options());
     facts.dump = ++dumps_;
-    collector_.dump_stem = path.empty() ? expand_path(options_.out, facts) : expand_path(path, facts, false);
+    collector_.dump_stem = path.empty() ? expand_path(options().out, facts) : expand_path(path, facts, false);
     collector_.dump_problem.clear();
     late_dump_ = commands.ask(request_dump);
     if (!commands.wait(*late_dump_, patience_ns)) return unanswered(FLAMEPROBE_OUTPUT);

@@ -59,16 +59,24 @@ struct [[nodiscard]] Outcome {
     bool ok() const { return code == FLAMEPROBE_OK; }
 };
 
+/// What a process was asked for. A forked child has its parent's, at the same place.
+struct Given {
+    explicit Given(std::vector<std::string> lines);
+
+    const std::vector<std::string> settings;
+    std::vector<std::string> problems;  // written by what makes `options`
+    const Options options;
+};
+
 class Session {
 public:
     /// What it is in its run: the first process's first, a child's, or that of a start with other options.
     enum class Kind { first, child, another };
-    /// Thread-safe from here on. Only the first one logs what is wrong with the settings.
-    Session(std::vector<std::string> settings, Kind kind);
+    /// Thread-safe from here on. Only the first one logs what is wrong with the settings. `given` must outlive it.
+    Session(const Given& given, Kind kind);
 
-    const Options& options() const { return options_; }
-    const std::vector<std::string>& settings() const { return settings_; }
-    bool has_bad_settings() const { return !settings_problems_.empty(); }
+    const Given& given() const { return given_; }
+    const Options& options() const { return given_.options; }
     bool of_this_process() const noexcept { return process_.is_here(); }
     bool is_surely_of_this_process() const noexcept { return process_.is_surely_here(); }
 
@@ -85,7 +93,7 @@ public:
     bool sampling() const { return collector_.sampling().on(); }
     /// Whether a child forked now is to be sampled: sampling() is still false while a start_soon() is under way.
     bool children_wanted() const {
-        return options_.children && !collector_.sampling().broken() && (wanted_ || sampling());
+        return options().children && !collector_.sampling().broken() && (wanted_ || sampling());
     }
     /// Ends the collector's thread, with everything kept for come_back(). False if there is none, or no answer, or
     /// `when` is not. libc changes the user of all threads, and ends the process where one may not do what another may
@@ -138,9 +146,7 @@ private:
     /// Without a system call.
     void wait_until_gone(std::uint64_t limit_ns) noexcept;
 
-    const std::vector<std::string> settings_;
-    std::vector<std::string> settings_problems_;  // written by what makes options_
-    const Options options_;
+    const Given& given_;
     Log log_;
     const OwnProcess process_;
     std::mutex mutex_;                 // launching, dumping
