@@ -73,7 +73,8 @@ Session* current_session() noexcept { return the_session.load(std::memory_order_
 Outcome load_session(std::vector<std::string> settings, bool start_by_default) {
     const bool descendant = family().descendant;
     if (current_session() != nullptr) return {};  // started by a constructor that ran before
-    auto* session = new Session(*new Given(std::move(settings)), descendant ? Session::Kind::child : Session::Kind::first);
+    auto* session =
+        new Session(*new Given(std::move(settings)), descendant ? Session::Kind::child : Session::Kind::first);
     the_session.store(session, std::memory_order_release);
     const Options& options = session->options();
     mark_descendants(options, !session->given().problems.empty());
