@@ -261,6 +261,7 @@ std::string fit_name(std::string_view clean, std::size_t room) {
     for (std::size_t at = next(0); at != clean.npos; at = next(at + 2)) {
         const std::string_view rest = clean.substr(at + 2);
         if (rest.empty()) break;
+        if (rest.starts_with('{') || rest.starts_with("operator()")) continue;  // in the function before it
         last = rest;
         if (columns(rest) + 1 <= room) return "…" + std::string(rest);
     }

@@ -23,6 +23,12 @@ test("what a process is for stays, and the kernel's call", () => {
   assert.equal(fit("[kernel: epoll_wait]", 8), "epoll_w…");
 });
 test("of a last component too long its beginning stays", () => assert.equal(fit("shop::Server::answer", 5), "answ…"));
+test("of a closure the function that it is in stays", () => {
+  assert.equal(fit("forward::run::{{closure}}", 17), "…run::{{closure}}");
+  assert.equal(fit("forward::run::{{closure}}", 9), "run::{{c…");
+  assert.equal(fit("Server::handle::{lambda()#1}::operator()", 12), "handle::{la…");
+  assert.equal(fit("forward::run::{{closure}}::inner", 9), "…inner");
+});
 test("of code without a name its address stays", () => {
   assert.equal(fit("[libcrypto.so.3+0x1a2b40]", 24), "[libcrypto.so…+0x1a2b40]");
   assert.equal(fit("[libcrypto.so.3+0x1a2b40]", 11), "…+0x1a2b40]");

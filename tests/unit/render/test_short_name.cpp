@@ -56,6 +56,11 @@ TEST_CASE("a label that is too long keeps its last component") {
     CHECK(fit_name("shop::Server::answer", 14) == "…answer");
     CHECK(fit_name("shop::Server::answer", 5) == "answ…");
     CHECK(fit_name("postgres: walwriter 4711", 15) == "…walwriter 4711");
+    // A closure tells nothing without the function that it is in.
+    CHECK(fit_name("forward::run::{{closure}}", 17) == "…run::{{closure}}");
+    CHECK(fit_name("forward::run::{{closure}}", 9) == "run::{{c…");
+    CHECK(fit_name("Server::handle::{lambda()#1}::operator()", 12) == "handle::{la…");
+    CHECK(fit_name("forward::run::{{closure}}::inner", 9) == "…inner");
     CHECK(fit_name("[kernel: epoll_wait]", 8) == "epoll_w…");
     CHECK(fit_name("shop::Server::answer", 2) == "");
     CHECK(fit_name("a::", 2) == "");

@@ -11,13 +11,14 @@ export function textWidth(pen, text) {
   return width;
 }
 // The name if there is room, else as much of its end as begins behind a "::" or ": " (the last component tells most), else as many
-// letters of the last component as there is room for, from four on. Of "[libfoo.so+0x1a2b]" the address stays.
+// letters of the last component as there is room for, from four on. A closure tells nothing without the function that it is in.
+// Of "[libfoo.so+0x1a2b]" the address stays.
 export function fitName(pen, name, room) {
   if (room < 14) return "";
   if (name.length < 400 && textWidth(pen, name) <= room) return name;
   let last = name;
   if (name.length < 2000) {
-    for (const {index} of name.matchAll(/:[: ](?=.)/g)) {
+    for (const {index} of name.matchAll(/:[: ](?=.)(?!\{|operator\(\))/g)) {
       last = name.slice(index + 2);
       if (last.length * 3 < room && textWidth(pen, "…" + last) <= room) return "…" + last;
     }
