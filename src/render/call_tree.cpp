@@ -75,8 +75,8 @@ class TreeSink {
 public:
     std::uint32_t open(const NewBox& box) {
         tree.depth = std::max(tree.depth, box.depth);
-        tree.boxes.push_back(
-            {box.parent, box.depth, box.kind, box.function, box.gathered, box.start, box.total, 0, box.hits});
+        tree.boxes.push_back({box.parent, box.depth, box.kind, box.function, box.gathered, box.start, box.total, 0,
+                              box.hits, box.depth});
         return static_cast<std::uint32_t>(tree.boxes.size() - 1);
     }
     void node(std::uint32_t /*box*/, NodeId /*node*/) {}

@@ -36,7 +36,7 @@ enum class BoxKind : std::uint8_t {
     function,
     gathered,  // siblings that are each narrower than the minimum, and all that is above them
     omitted,   // the middle of stacks that are too deep to draw
-    folded,    // frames that only lead on (fold_tree.hpp)
+    folded,    // stands for itself and for frames that are folded into it (fold_tree.hpp)
     above,     // what is above the highest wide box
 };
 
@@ -44,21 +44,23 @@ struct Box {
     std::uint32_t parent = 0;  // index of a box before this one; 0 for the root itself
     std::uint32_t depth = 0;   // the root is 0
     BoxKind kind = BoxKind::function;
-    FunctionId function = 0;     // of BoxKind::function
+    FunctionId function = 0;     // of BoxKind::function and BoxKind::folded
     std::uint32_t gathered = 0;  // how many frames, of gathered, folded and above
     std::uint64_t start = 0;     // weight to the left of it
     std::uint64_t total = 0;
     std::uint64_t self = 0;  // weight of samples that ended here; 0 in a gathered box
     std::uint64_t hits = 0;  // samples, whatever they weigh
+    std::uint32_t row = 0;   // as it is drawn; the root's is 0
+    bool hidden = false;     // folded into the box of its row below it
 };
 
 /// Boxes in depth-first order, children by name, so that a box's parent is the last one before it that is one level up.
 struct CallTree {
     std::vector<Box> boxes;
-    std::uint32_t depth = 0;                                  // of the deepest box
+    std::uint32_t depth = 0;                                  // the last row
     std::uint32_t deepest_stack = 0;                          // frames, before the middle was left out
     std::map<FunctionId, std::string> names;                  // of functions that stand for others, too: "worker-*"
-    std::map<std::uint32_t, std::vector<FunctionId>> folded;  // of each such box, the functions from the root on
+    std::map<std::uint32_t, std::vector<FunctionId>> folded;  // of each such box, the functions that it leads through
 };
 
 struct CallTreeOptions {

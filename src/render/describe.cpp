@@ -60,11 +60,17 @@ std::string family_of(const NamedProfile& profile, FunctionId id) {
     return file.empty() ? name : file;
 }
 
-/// "… 27 frames of tokio, std".
+bool is_kernel(const NamedProfile& profile, const Box& box) {
+    return profile.functions[box.function].kind == FrameKind::kernel;
+}
+
+/// "… 27 frames of tokio, std", "… kernel: tcp_sendmsg".
 std::string folded_name(const NamedProfile& profile, const CallTree& tree, const Box& box) {
     constexpr std::size_t most = 3;
     std::vector<std::string> families;
-    for (const FunctionId id : tree.folded.at(static_cast<std::uint32_t>(&box - tree.boxes.data()))) {
+    const auto& functions = tree.folded.at(static_cast<std::uint32_t>(&box - tree.boxes.data()));
+    if (is_kernel(profile, box)) return "… kernel: " + clean_text(short_name(profile, functions.back()));
+    for (const FunctionId id : functions) {
         const std::string family = family_of(profile, id);
         if (std::find(families.begin(), families.end(), family) == families.end()) families.push_back(family);
     }
@@ -157,7 +163,7 @@ std::string box_tooltip(const NamedProfile& profile, const CallTree& tree, const
     } else if (box.kind == BoxKind::above) {
         text += "\nin narrow towers, which do not make the picture high";
     } else if (box.kind == BoxKind::folded) {
-        text += "\nframes that only lead on: click to see them";
+        text += is_kernel(profile, box) ? "\nclick to see its frames" : "\nframes that only lead on: click to see them";
     } else if (box.kind == BoxKind::function) {
         const Function& function = profile.functions[box.function];
         const bool process = profile.process_first && box.depth == 1 && function.kind == FrameKind::thread;

@@ -70,11 +70,8 @@ Json folding_json() {
     Json others = Json::array();
     for (const Role role : {Role::own, Role::library, Role::glue, Role::kernel})
         if (is_others(role)) others.push_back(static_cast<unsigned>(role));
-    return {{"longest", longest_chain},
-            {"kinds", std::move(kinds)},
-            {"rare", rare_own},
-            {"others", std::move(others)},
-            {"leaving", most_leaving}};
+    return {{"longest", longest_chain},    {"kinds", std::move(kinds)}, {"rare", rare_own},
+            {"others", std::move(others)}, {"leaving", most_leaving},   {"naming", least_naming}};
 }
 
 Json text_json(const std::vector<SourceText>& text) {

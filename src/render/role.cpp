@@ -192,7 +192,7 @@ std::string_view role_text(Role role) {
         case Role::note:
             return "not known";
         case Role::thread:
-            return "thread";
+            return "process, thread";
         case Role::waiting:
             return "waiting";
         case Role::preempted:

@@ -27,7 +27,7 @@ FunctionId most_like(const std::vector<FunctionId>& functions, const std::vector
     return *std::ranges::max_element(functions, {}, alike);
 }
 
-/// The class of every box, which gives its colour.
+/// The class of every box, which gives its colour; of a folded one while it is folded.
 std::vector<std::string> box_classes(const NamedProfile& profile, const CallTree& tree, const Palette& palette,
                                      const std::vector<Role>& roles) {
     std::vector<std::string> classes;
@@ -50,7 +50,7 @@ constexpr double least_brief_row = 10;             // likewise, of all boxes of 
 struct RowSize {
     unsigned row = svg::row, fill = svg::row_fill, baseline = svg::baseline;
 };
-constexpr std::size_t longest_folded = 200;                         // bytes of a name in a folded box
+constexpr std::size_t longest_folded = 200;                         // bytes of the name of a folded box
 constexpr RowSize page_row{.row = 19, .fill = 18, .baseline = 14};  // as assets/page/paint.js paints them
 
 class Frames {
@@ -80,6 +80,7 @@ public:
         std::string out;
         for (std::size_t at = 0; at < tree_.boxes.size(); ++at) {
             const Box& box = tree_.boxes[at];
+            if (box.hidden) continue;
             out += "<rect fill=\"" + std::string(shades[classes_[at]].light) + "\"" + place(box);
             add_label(out, box, top(box), box_label(profile_, tree_, box));
             out += '\n';
@@ -88,7 +89,7 @@ public:
     }
 
 private:
-    unsigned top(const Box& box) const { return (options_.icicle ? box.depth : tree_.depth - box.depth) * size_.row; }
+    unsigned top(const Box& box) const { return (options_.icicle ? box.row : tree_.depth - box.row) * size_.row; }
     std::string place(const Box& box) const {
         return " x=\"" + short_decimal(percent(box.start), 4) + "%\" y=\"" + std::to_string(top(box)) + "\" width=\"" +
                short_decimal(percent(box.total), 4) + "%\" height=\"" + std::to_string(size_.fill) + "\"/>";
@@ -98,41 +99,37 @@ private:
     void add_frame(std::string& out, const Box& box, const std::string& color) const {
         // The script needs the short name where it differs from the whole one, and which boxes a search cannot look
         // into.
+        if (box.hidden && options_.brief) return;
         const std::string name = box_name(profile_, tree_, box), label = box_label(profile_, tree_, box);
-        out += "<g class=\"" + color + "\"";
+        out += "<g class=\"" + color + (box.hidden ? " in\"" : "\"");
+        if (box.row != box.depth && !options_.brief) out += " data-l=\"" + std::to_string(box.depth) + "\"";
         if (box.kind == BoxKind::gathered || box.kind == BoxKind::omitted || box.kind == BoxKind::above)
             out += " data-more=\"1\"";
-        if (box.kind == BoxKind::folded) add_folded(out, box);
+        if (box.kind == BoxKind::folded && !options_.brief) add_own(out, box);
         if (label != name && !options_.brief) {
             out += " data-n=\"";
             append_xml(out, label);
             out += "\"";
         }
         out += "><title>";
-        append_xml(out,
-                   box_tooltip(profile_, tree_, box,
-                               {.self = !options_.reverse, .min_width = options_.min_width, .brief = options_.brief}));
+        append_xml(out, tooltip(box));
         out += "</title><rect" + place(box);
-        add_label(out, box, top(box), label);
+        if (!box.hidden) add_label(out, box, top(box), label);
         out += "</g>\n";
     }
+    std::string tooltip(const Box& box) const {
+        return box_tooltip(profile_, tree_, box,
+                           {.self = !options_.reverse, .min_width = options_.min_width, .brief = options_.brief});
+    }
 
-    /// What the script makes the frames of when they are asked for: a line each of class, short name and whole name
-    /// where that differs.
-    void add_folded(std::string& out, const Box& box) const {
+    /// What the box is when the reader has opened it, in lines: class, label and tooltip.
+    void add_own(std::string& out, Box box) const {
+        box.kind = BoxKind::function;
+        std::string lines = palette_.class_of(profile_, box.function, roles_[box.function]) + "\n";
+        append_xml(lines, shorten(box_label(profile_, tree_, box), longest_folded) + "\n" + tooltip(box));
         out += " data-f=\"";
-        bool first = true;
-        for (const FunctionId id : tree_.folded.at(static_cast<std::uint32_t>(&box - tree_.boxes.data()))) {
-            out += first ? "" : "&#10;";
-            first = false;
-            const std::string name = clean_text(profile_.strings.view(profile_.functions[id].name));
-            const std::string label = clean_text(short_name(profile_, id));
-            out += palette_.class_of(profile_, id, roles_[id]) + "&#9;";
-            append_xml(out, shorten(label, longest_folded));
-            if (name == label || options_.brief) continue;
-            out += "&#9;";
-            append_xml(out, shorten(name, longest_folded));
-        }
+        for (const char& letter : lines)
+            out += letter == '\n' ? std::string_view("&#10;") : std::string_view(&letter, 1);
         out += "\"";
     }
 
@@ -148,8 +145,9 @@ private:
                std::to_string(y + size_.baseline) + "\">";
         append_xml(out, label);
         const std::string share = round_share(static_cast<double>(box.total), all_);
-        const bool differs =
-            box.depth == 0 || share != round_share(static_cast<double>(tree_.boxes[box.parent].total), all_);
+        const Box* below = &tree_.boxes[box.parent];
+        while (below->hidden) below = &tree_.boxes[below->parent];
+        const bool differs = box.depth == 0 || share != round_share(static_cast<double>(below->total), all_);
         if (label == name && differs && columns(label) + 1 + columns(share) <= fits) {
             out += "<tspan class=\"pc\" dx=\"7\">";  // librsvg drops spaces at the beginning of a tspan
             append_xml(out, share);
@@ -177,11 +175,11 @@ std::uint64_t hash_of(const NamedProfile& profile, const CallTree& tree, const F
     return hash;
 }
 
-/// And the classes of boxes that appear when the reader opens a folded one.
-std::vector<std::string> with_folded(std::vector<std::string> classes, const NamedProfile& profile,
+/// And those of folded boxes when the reader has opened them.
+std::vector<std::string> with_opened(std::vector<std::string> classes, const NamedProfile& profile,
                                      const CallTree& tree, const Palette& palette, const std::vector<Role>& roles) {
     for (const auto& [box, functions] : tree.folded)
-        for (const FunctionId id : functions) classes.push_back(palette.class_of(profile, id, roles[id]));
+        classes.push_back(palette.class_of(profile, functions.front(), roles[functions.front()]));
     return classes;
 }
 
@@ -205,7 +203,7 @@ Result<SvgPage> page_of(const NamedProfile& profile, const FlameGraphOptions& op
     if (!tree) return tree.error();
     const std::vector<Role> roles = function_roles(profile);
     if (!options.every_frame && options.min_width > 0) {
-        if (!options.reverse) fold_chains(*tree, profile, roles, false);
+        if (!options.reverse) fold_rows(*tree, profile, roles);
         cut_towers(*tree, least_tower, options.brief ? least_brief_row : 0);
     }
     SvgPage page;
@@ -216,7 +214,7 @@ Result<SvgPage> page_of(const NamedProfile& profile, const FlameGraphOptions& op
                         : options.subtitle;
     const std::vector<std::string> classes = box_classes(profile, *tree, *palette, roles);
     page.legend = legend_of(profile, *tree, *palette, roles, classes);
-    page.shades = used_shades(*palette, with_folded(classes, profile, *tree, *palette, roles), page.legend);
+    page.shades = used_shades(*palette, with_opened(classes, profile, *tree, *palette, roles), page.legend);
     page.facts = run_facts(profile);
     if (options.brief)
         std::erase_if(page.facts, [](const Fact& fact) {
@@ -240,7 +238,7 @@ Result<std::string> preview_markup(const NamedProfile& profile, const Palette& p
                                           .gather_threads = !options.each_thread});
     if (!tree) return tree.error();
     const std::vector<Role> roles = function_roles(profile);
-    if (!options.reverse && !options.every_frame) fold_chains(*tree, profile, roles, true);
+    if (!options.reverse && !options.every_frame) fold_rows(*tree, profile, roles);
     const std::vector<std::string> classes =
         colored ? box_classes(profile, *tree, palette, roles) : std::vector(tree->boxes.size(), Palette::plain_class());
     return "<svg width=\"100%\" height=\"" + std::to_string((tree->depth + 1) * page_row.row) + "\">\n" +

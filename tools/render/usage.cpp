@@ -57,7 +57,7 @@ constexpr std::string_view text =
     "      --each-thread     a box for each thread, where more than four like worker-1 would be one, worker-*\n"
     "      --reverse         merge from the leaves: hot functions, and above them their callers\n"
     "      --width N         of the picture, in pixels (default 1200)\n"
-    "      --unfold          every frame: chains of more than five that only lead on; in an SVG narrow towers too\n"
+    "      --unfold          every frame: chains that only lead on, and the kernel's; in an SVG narrow towers too\n"
     "      --siblings ORDER  by name (default in an SVG, so that two can be compared), or by weight (in a page)\n"
     "      --for readme      840 pixels, like threads as one, without the narrowest frames, at most 150 kB\n"
     "      --source[=DIR]    in an .html: lines of the hottest functions with their samples, and instructions; files\n"

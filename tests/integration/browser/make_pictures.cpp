@@ -110,6 +110,17 @@ NamedProfile branched_profile() {
     return std::move(made.profile);
 }
 
+/// Most of it is in the kernel, below a chain that little leaves.
+NamedProfile profile_in_kernel() {
+    const std::string handle = "t:server;main;std::a;std::b;std::c;std::d;std::e;std::f;std::g;handle;",
+                      send =
+                          handle + "write;k:entry_SYSCALL_64;k:do_syscall_64;k:ksys_write;k:vfs_write;k:tcp_sendmsg;";
+    test::ProfileOf made;
+    made.folded(send + "k:ip_output;k:net_rx 600\n" + send + "k:copy 300\n" + handle +
+                "parse 100\nt:server;main;std::a;std::b;log 5\n");
+    return std::move(made.profile);
+}
+
 /// Of three seconds: 64 KiB that are freed in the second one, in which 100 come, and in the third 20 more.
 NamedProfile heap_over_time() {
     constexpr std::uint64_t kib = 1024, second = 1'000'000'000;
@@ -284,6 +295,8 @@ int main(int argc, char** argv) {
     good = make(directory + "demo.html", write_html, demo, {}) && good;
     good = make(directory + "times.html", write_html, timed_profile(), {}) && good;
     good = make(directory + "waits.html", write_html, waiting_profile(), {}) && good;
+    good = make(directory + "kernel.html", write_html, profile_in_kernel(), {}) && good;
+    good = make(directory + "kernel.svg", write_svg, profile_in_kernel(), {}) && good;
     good = make(directory + "branches.html", write_html, branched_profile(), {}) && good;
     good = make(directory + "processes.html", write_html, profile_of_processes(), {}) && good;
     good = make(directory + "events.html", write_html, profile_of_events(), {}) && good;

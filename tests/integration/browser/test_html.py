@@ -745,6 +745,29 @@ class HtmlTest(PageTest):
         self.keys("x")
         self.assertIn("chains=0", self.page.run("return location.hash"))
 
+    def test_the_kernel_is_one_row_until_asked_for(self):
+        self.open("kernel.html")
+        texts = lambda: [text for text, _ in self.drawn()]
+        self.assertIn("… kernel: tcp_sendmsg", texts())
+        self.assertNotIn("entry_SYSCALL_64", texts())
+        self.over_row(6).perform()
+        self.settle()
+        self.assertEqual(self.id("tip").text.split("\n"), ["entry_SYSCALL_64 › do_syscall_64 › ksys_write › vfs_write › tcp_sendmsg", "in the kernel, 900 samples (89.55 %)",
+                                                           "click or Enter shows its frames"])
+        self.keys("/", "net_rx")
+        self.assertEqual((self.text("result"), self.text("found")), ("matched 59.70 %", "1 box"))
+        self.keys(Keys.ESCAPE)
+        self.over_row(6).click().perform()
+        self.settle()
+        self.assertIn("net_rx", texts())
+        self.assertIn("entry_SYSCALL_64", texts())
+        # It stays open when the boxes are made anew, and the key of chains folds it again.
+        self.id("no-inlined").click()
+        self.settle()
+        self.assertIn("net_rx", texts())
+        self.keys("x", "x")
+        self.assertIn("… kernel: tcp_sendmsg", texts())
+
     def over_row_of_folded_frames(self, canvas):
         size = canvas.size
         return ActionChains(self.page.driver).move_to_element_with_offset(canvas, -size["width"] // 4, size["height"] // 2 - int(19 * 2.5))

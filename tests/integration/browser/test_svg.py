@@ -248,7 +248,7 @@ class SvgTest(BrowserCase):
         self.assertEqual(folded, "… 126 frames of demo")
         # In the colour of what it stands for: grey is what is not known.
         self.assertRegex(self.page.run("return document.querySelector('.frames > g[data-f]').getAttribute('class')"), r"^[ul]\d$")
-        before = self.page.run("return document.querySelectorAll('.frames > g').length")
+        before = len(self.page.run(SHOWN))
         self.assertLess(self.page.run("return document.documentElement.height.baseVal.value"), 400)
         root = "return document.querySelector('.frames > g > rect').getBoundingClientRect().top"
         top = self.page.run(root)
@@ -257,7 +257,7 @@ class SvgTest(BrowserCase):
         self.keys(Keys.ESCAPE)
         rects = self.page.driver.find_elements(By.CSS_SELECTOR, ".frames > g[data-f] > rect")
         ActionChains(self.page.driver).move_to_element(rects[0]).click().perform()
-        self.assertEqual(self.page.run("return document.querySelectorAll('.frames > g').length"), before + 125)
+        self.assertEqual(len(self.page.run(SHOWN)), before + 125)
         self.assertEqual(self.focused(), "recursion0")
         self.assertIn("recursion2", self.page.run(labels))
         self.assertGreater(top, 0)
@@ -267,6 +267,30 @@ class SvgTest(BrowserCase):
         self.keys(Keys.ARROW_UP, Keys.ENTER)
         self.assertEqual(self.focused(), "recursion1")
         self.assertAlmostEqual(self.width("recursion1"), self.graph_width(), delta=2)
+
+    def test_the_kernel_is_one_row_and_what_leaves_a_chain_stands_on_it(self):
+        self.open("kernel.svg")
+        closed = ["all", "server", "main", "… 7 frames of std", "log", "handle", "parse", "write", "… kernel: tcp_sendmsg"]
+        self.assertEqual(self.page.run(SHOWN), closed)
+        # A search sees into it, and counts what it finds there.
+        self.keys("/", "net_rx")
+        self.assertEqual(self.status(), "matched 59.70 %")
+        self.assertEqual(self.page.run("return document.querySelector('.hit title').textContent.split('\\n')[0]"), "… kernel: tcp_sendmsg")
+        self.keys(Keys.ESCAPE)
+        self.click("… kernel: tcp_sendmsg")
+        inside = ["entry_SYSCALL_64", "do_syscall_64", "ksys_write", "vfs_write", "tcp_sendmsg", "copy", "ip_output", "net_rx"]
+        self.assertEqual(self.page.run(SHOWN), [*closed[:-1], *inside])
+        self.click("… 7 frames of std")
+        self.assertEqual(self.page.run(SHOWN), ["all", "server", "main", "std::a", "std::b", "log", *(f"std::{one}" for one in "cdefg"), *closed[5:-1], *inside])
+        # Each is where it is without folding: what leaves stands beside what goes on.
+        self.assertGreater(self.width("std::b"), self.width("std::c"))
+        tops = {name: self.page.run("return document.querySelectorAll('.frames > g > rect')[arguments[0]].getBoundingClientRect().top", self.frame(name)) for name in ("std::b", "std::c", "log", "net_rx")}
+        self.assertEqual((tops["log"], tops["std::b"] - tops["net_rx"]), (tops["std::c"], 18 * 14))
+        self.assertEqual(self.page.run(OVERFLOW), [])
+        # A link into it opens it.
+        self.click("net_rx")
+        self.open("kernel.svg", self.hash())
+        self.assertIn("net_rx", self.page.run(SHOWN))
 
     def test_search_says_that_there_may_be_more(self):
         self.open("large.svg")

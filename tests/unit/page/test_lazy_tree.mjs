@@ -5,7 +5,7 @@ import {LazyTree, framesTo} from "../../../src/render/assets/page/lazy_tree.js";
 // a > b > ... > g > (x 3, y 5), all of them one after the other; `kinds` of a to g.
 function profileOf(kinds = [0, 0, 0, 0, 0, 0, 0]) {
   const names = [..."abcdefgxy", "all"], fn = [9, 0, 1, 2, 3, 4, 5, 6, 7, 8], end = [10, 10, 10, 10, 10, 10, 10, 10, 9, 10];
-  return {all: 9, size: 10, fn, end, depth: 9, order: fn.map((_, at) => at), functions: {name: names, kind: [...kinds, 0, 0, 6], role: new Array(10).fill(2)}, folding: {longest: 5, kinds: [0, 1, 2, 7], rare: 8, others: [1], leaving: 1},
+  return {all: 9, size: 10, fn, end, depth: 9, order: fn.map((_, at) => at), functions: {name: names, kind: [...kinds, 0, 0, 6], role: new Array(10).fill(2)}, folding: {longest: 5, kinds: [0, 1, 7], rare: 8, others: [1], leaving: 1, naming: 80},
     total: [8, 8, 8, 8, 8, 8, 8, 8, 3, 5], shape: {hidden: new Uint8Array(10), inner: null, alias: Uint32Array.from(names, (_, at) => at), recursion: false}};
 }
 const treeOf = (profile, look) => LazyTree.roots(profile, profile.total, profile.shape, look);
@@ -96,4 +96,35 @@ test("not where more leaves, nor in own code", () => {
     if (total[4] === 4) profile.functions.role[3] = 0;
     assert.equal(shown(treeOf(profile, {byName: false, chains: true}), profile).length, 10);
   }
+});
+
+// a > b > the kernel's c > d > e > f > g > (x, y).
+function kernelOf(total, kinds = [0, 0, 2, 2, 2, 2, 2, 2, 2]) {
+  const profile = profileOf();
+  Object.assign(profile, {total});
+  profile.functions.kind = [...kinds, 6];
+  profile.functions.role = kinds.map((kind) => kind === 2 ? 3 : 0);
+  return profile;
+}
+const inside = ({fn}, profile) => profile.functions.name[fn];
+test("the kernel is one box, named after what nearly all of it leads to", () => {
+  const profile = kernelOf([100, 100, 100, 99, 99, 90, 85, 60, 20, 40]), tree = treeOf(profile, {byName: true, chains: true, opened: new Set()});
+  assert.deepEqual(shown(tree, profile), ["all", "a", "b", "c"]);
+  const kernel = tree.kids(tree.kids(tree.kids(tree.root)[0])[0])[0];
+  assert.deepEqual([kernel.way.map((node) => inside(node, profile)).join(""), kernel.closed.map((node) => inside(node, profile)).join("")], ["cdef", "cdefgxy"]);
+  assert.deepEqual([framesTo(kernel).map((node) => inside(node, profile)).join(""), tree.address(kernel)], ["allabc", "0.1.2"]);
+  // Opened it is as without folding, and stays open in the next tree.
+  const plain = treeOf(profile, {byName: true, chains: false});
+  assert.equal(tree.unfold(kernel), kernel);
+  assert.deepEqual(shown(tree, profile), shown(plain, profile));
+  assert.deepEqual(shown(treeOf(profile, tree.look), profile), shown(plain, profile));
+});
+test("an address leads into the kernel", () => {
+  const profile = kernelOf([100, 100, 100, 99, 99, 90, 85, 60, 20, 40]), tree = treeOf(profile, {byName: true, chains: true});
+  assert.equal(tree.at("0.1.2").closed.length, 7);
+  assert.equal(inside(tree.at("0.1.2.3.4.5"), profile), "f");
+});
+test("few rows of the kernel are rows, and what it hides is never more than the kernel", () => {
+  const all = [100, 100, 100, 99, 99, 90, 85, 60, 20, 40], shallow = kernelOf(all, [0, 0, 0, 0, 2, 2, 2, 2, 2]), note = kernelOf(all, [0, 0, 2, 2, 2, 2, 2, 2, 4]);
+  for (const profile of [shallow, note]) assert.equal(shown(treeOf(profile, {byName: true, chains: true}), profile).length, 10);
 });

@@ -9,11 +9,12 @@ using test::ProfileOf;
 
 namespace {
 
-/// Names and totals, with as many spaces as a box is deep.
+/// Names and totals of what is not hidden, behind as many spaces as its row has.
 std::string shown(const NamedProfile& profile, const CallTree& tree) {
     std::string text;
     for (const Box& box : tree.boxes)
-        text += std::string(box.depth, ' ') + box_label(profile, tree, box) + " " + std::to_string(box.total) + "\n";
+        if (!box.hidden)
+            text += std::string(box.row, ' ') + box_label(profile, tree, box) + " " + std::to_string(box.total) + "\n";
     return text;
 }
 
@@ -29,11 +30,13 @@ TEST_CASE("frames that only lead on are one row, but for the last") {
     const NamedProfile& profile = made.profile;
     auto tree = build_call_tree(profile, {.min_width = 0});
     REQUIRE(tree);
-    fold_chains(*tree, profile, others(profile), false);
+    fold_rows(*tree, profile, others(profile));
     CHECK(shown(profile, *tree) == "all 8\n w 8\n  … 5 frames of lib, std, demo 8\n   f 8\n    x 3\n    y 5\n");
     CHECK(tree->depth == 4);
     CHECK(tree->folded.at(2).size() == 5);
-    CHECK(tree->boxes[3].parent == 2);
+    // All boxes are there, for the reader who asks for them.
+    CHECK(tree->boxes.size() == 10);
+    CHECK(tree->boxes[7].depth == 7);
 }
 
 TEST_CASE("what a lock's holder does is folded like what a thread does") {
@@ -45,9 +48,9 @@ TEST_CASE("what a lock's holder does is folded like what a thread does") {
             function.kind = FrameKind::held;
     auto tree = build_call_tree(profile, {.min_width = 0});
     REQUIRE(tree);
-    fold_chains(*tree, profile, function_roles(profile), false);
+    fold_rows(*tree, profile, function_roles(profile));
     CHECK(shown(profile, *tree).find("[held by v] 3\n    … 6 frames of ") != std::string::npos);
-    CHECK(tree->boxes.size() == 6);
+    CHECK(tree->depth == 5);
 }
 
 TEST_CASE("five frames, branches and scopes are not folded") {
@@ -58,7 +61,7 @@ TEST_CASE("five frames, branches and scopes are not folded") {
         auto tree = build_call_tree(profile, {.min_width = 0});
         REQUIRE(tree);
         const std::string before = shown(profile, *tree);
-        fold_chains(*tree, profile, others(profile), false);
+        fold_rows(*tree, profile, others(profile));
         CHECK(shown(profile, *tree) == before);
     }
 }
@@ -67,20 +70,31 @@ TEST_CASE("in others' code a little may leave a chain on the way") {
     ProfileOf made;
     made.folded("std::a;std::b;std::c 3\nstd::a;std::b;std::c;std::d;std::e;std::f;std::g 993\nstd::a;std::b;x 4\n");
     const NamedProfile& profile = made.profile;
-    const auto folded = [&](const std::vector<Role>& roles, bool nearly) {
-        auto tree = build_call_tree(profile, {.min_width = 0});
+    auto tree = build_call_tree(profile, {.min_width = 0});
+    REQUIRE(tree);
+    const CallTree whole = *tree;
+    fold_rows(*tree, profile, function_roles(profile));
+    CHECK(shown(profile, *tree) == "all 1000\n … 6 frames of std 1000\n  std::g 993\n  x 4\n");
+    tree = whole;
+    fold_rows(*tree, profile, std::vector<Role>(profile.functions.size(), Role::own));
+    CHECK(shown(profile, *tree) == shown(profile, whole));
+}
+
+TEST_CASE("the kernel is one row, named after what nearly all of it leads to") {
+    const std::string send = "write;k:entry;k:do_syscall;k:ksys_write;k:tcp_sendmsg;";
+    const auto rows = [](const std::string& stacks) {
+        ProfileOf made;
+        made.folded(stacks);
+        auto tree = build_call_tree(made.profile, {.min_width = 0});
         REQUIRE(tree);
-        fold_chains(*tree, profile, roles, nearly);
-        return *tree;
+        fold_rows(*tree, made.profile, function_roles(made.profile));
+        return shown(made.profile, *tree);
     };
-    std::vector<Role> roles = function_roles(profile);
-    const CallTree tree = folded(roles, true);
-    CHECK(shown(profile, tree) == "all 1000\n … 6 frames of std 1000\n  std::g 993\n  x 4\n");
-    CHECK(tree.boxes[1].self == 3);
-    CHECK(tree.boxes[3].parent == 1);
-    CHECK(folded(roles, false).boxes.size() == 9);
-    roles.assign(roles.size(), Role::own);
-    CHECK(folded(roles, true).boxes.size() == 9);
+    CHECK(rows(send + "k:ip_output;k:net_rx 60\n" + send + "k:copy 30\nwrite;k:entry 10\nwrite 5\n") ==
+          "all 105\n write 105\n  … kernel: tcp_sendmsg 100\n");
+    // Not where it has few rows, nor where something else than the kernel stands on it.
+    CHECK(rows(send + "k:copy 30\n").find("… kernel") == std::string::npos);
+    CHECK(rows(send + "k:ip_output;n:[truncated] 30\n").find("… kernel") == std::string::npos);
 }
 
 TEST_CASE("rare frames of own code among others' are in sight, others are folded with them") {
@@ -92,9 +106,10 @@ TEST_CASE("rare frames of own code among others' are in sight, others are folded
         std::vector<Role> roles = others(made.profile);
         for (FunctionId id = 0; id < roles.size(); ++id)
             if (made.profile.strings.view(made.profile.functions[id].name).starts_with("own")) roles[id] = Role::own;
-        fold_chains(*tree, made.profile, roles, true);
+        fold_rows(*tree, made.profile, roles);
         std::string names;
-        for (const Box& box : tree->boxes) names += box_label(made.profile, *tree, box) + "\n";
+        for (const Box& box : tree->boxes)
+            if (!box.hidden) names += box_label(made.profile, *tree, box) + "\n";
         return names;
     };
     const std::string six = "std::a;std::b;std::c;std::d;std::e;std::f;",
@@ -115,4 +130,17 @@ TEST_CASE("narrow towers end where the wide boxes do, and nothing is lost") {
     auto whole = build_call_tree(profile, {.min_width = 0});
     cut_towers(*whole, 0.5);  // only two rows would go
     CHECK(whole->depth == 7);
+}
+
+TEST_CASE("a folded box above the wide ones is gathered with what is folded into it") {
+    ProfileOf made;
+    made.folded("a 990\na;t1 1\na;t1;t2 1\na;t1;t2;t3 1\na;t1;t2;t3;b;c;d;e;f;g;h 2\n");
+    auto tree = build_call_tree(made.profile, {.min_width = 0});
+    REQUIRE(tree);
+    fold_rows(*tree, made.profile, others(made.profile));
+    CHECK(tree->folded.size() == 1);
+    cut_towers(*tree, 1);
+    CHECK(shown(made.profile, *tree) == "all 995\n a 995\n  10 frames above 5\n");
+    CHECK(tree->boxes.size() == 3);
+    CHECK(tree->folded.empty());
 }

@@ -9,7 +9,7 @@ export class Actions {
   // The kinds of actions that apply to a frame, or to none.
   kindsOf(node) {
     const {profile, compare, source} = this.page, frame = node !== null;
-    return {frame, node: frame && node.fn !== profile.all && !node.folded, compare: frame && compare !== null, time: frame && profile.bins > 1, source: frame && source?.has(node.fn) === true};
+    return {frame, node: frame && node.fn !== profile.all && !node.closed, compare: frame && compare !== null, time: frame && profile.bins > 1, source: frame && source?.has(node.fn) === true};
   }
   // node: the one with the focus, or null where there is no graph.
   key(event, node) {

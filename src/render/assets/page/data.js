@@ -79,8 +79,8 @@ function readSteps({stepBox, stepThread, stepBin, stepWeight, stepHits}) {
 
 const KINDS = ["", "inlined", "kernel", "scope", "not known", "thread", "", "the lock's holder"];
 const SUFFIXES = ["", "_[i]", "_[k]", , , , , "_[w]"];  // in folded text
-export const ROLES = ["own code", "libraries", "glue", "kernel", "scope", "not known", "thread", "waiting", "preempted", "waiting for its holder"], ROLE_LETTERS = "ulxksntwqh";
-export const INLINED = 1, SCOPE = 3, NOTE = 4, THREAD = 5, NO_KIND = 6, OWN = 0, LIBRARY = 1, GLUE = 2, KERNEL = 3, WAITS = [7, 8, 9];
+export const ROLES = ["own code", "libraries", "glue", "kernel", "scope", "not known", "process, thread", "waiting", "preempted", "waiting for its holder"], ROLE_LETTERS = "ulxksntwqh";
+export const INLINED = 1, IN_KERNEL = 2, SCOPE = 3, NOTE = 4, THREAD = 5, NO_KIND = 6, OWN = 0, LIBRARY = 1, GLUE = 2, KERNEL = 3, UNKNOWN = 5, PREEMPTED = 8, WAITS = [7, PREEMPTED, 9];
 const LONGEST_THREAD_NAME = 15;  // of the kernel's
 
 // "worker-1 (4712)". process: the name of the process of a run of several, with what it is for ("postgres: walwriter 4711"), or

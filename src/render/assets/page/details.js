@@ -38,8 +38,9 @@ export class Details {
   ofSpot({tree}, {node, kids}) {
     const {profile, compare} = this.page;
     if (kids) return this.ofNarrow(tree, kids);
-    const numbers = compare ? compare.describe(tree, node) : profile.told(node.weight ?? node.total, tree.all, this.page.sums.hitsIn(tree, node), tree.up ? null : tree.selfOf(node));
+    const numbers = compare ? compare.describe(tree, node) : profile.told(node.weight ?? node.total, tree.all, this.page.sums.hitsIn(tree, node), tree.up || node.inside ? null : tree.selfOf(node));
     const leads = node.leaving ? `lead on, ${percent(node.leaving, tree.all)} leaves on the way` : "only lead on";
+    if (node.inside) return {name: node.way.map(({fn}) => profile.shortName(fn)).join(" › "), numbers: "in the kernel, " + numbers, place: "click or Enter shows its frames"};
     if (node.folded) return {name: node.folded.map(({fn}) => profile.shortName(fn)).join(" › "), numbers: `${node.folded.length} frames that ${leads}, ${numbers}`, place: "click or Enter shows them"};
     return {name: profile.name(node.fn), numbers, place: profile.place(node.fn)};
   }

@@ -5,7 +5,7 @@ import {shareOf} from "./walk.js";
 export class Finder {
   // hits: marks of functions, or null where nothing is searched for.
   constructor(page) { Object.assign(this, {page, hits: null}); }
-  isHit(node) { return this.hits !== null && (node.folded ?? [node]).some(({fn}) => this.hits[fn] === 1); }
+  isHit(node) { return this.hits !== null && (node.closed ?? [node]).some(({fn}) => this.hits[fn] === 1); }
   search() {
     const {page} = this, {profile, state, sums} = page, match = matcher(state.search, state.exact);
     this.hits = match.test && profile.showing(match.test, state.long);

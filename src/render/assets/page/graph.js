@@ -158,7 +158,7 @@ export class Graph {
     if (!spot) return;
     this.on.hover(spot);  // what moves away now needs no word beside the pointer
     if (!spot.kids) {
-      if (spot.node.folded) return this.unfold(spot.node);
+      if (spot.node.closed) return this.unfold(spot.node);
       this.on.focus(spot.node);
       return this.zoom(spot.node);
     }
@@ -214,7 +214,7 @@ export class Graph {
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const to = led(event.key, this);
-    if (event.key === "Enter" || event.key === " ") if (this.focused.folded) this.unfold(this.focused); else this.zoom(this.focused);
+    if (event.key === "Enter" || event.key === " ") if (this.focused.closed) this.unfold(this.focused); else this.zoom(this.focused);
     else if (event.key === "Escape" && !this.whole) this.zoom(this.tree.root);
     else if (to) this.focus(to());
     else return this.on.key(event, this.focused);

@@ -1,7 +1,7 @@
 // The tree that a graph shows. Nodes are made when they become visible: one stands for all boxes with the same path of
 // functions. Nothing here recurses: profiles may be deeper than the browser's stack.
 import {pathTo} from "../shared/zoom.js";
-import {KERNEL, OWN} from "./data.js";
+import {IN_KERNEL, KERNEL, NO_KIND, OWN} from "./data.js";
 import {outermost, ownWeights} from "./walk.js";
 
 // From the root to a node, those that are in folded boxes too.
@@ -11,8 +11,10 @@ const WORTH_FOLDING = 1 / 1000;
 
 class LazyNode {
   constructor(fn, parent) {
-    Object.assign(this, {fn, parent, depth: parent ? parent.depth + 1 : 0, x: 0, total: 0, boxes: [], origins: null, made: null, kids: null, folded: null, behind: undefined});
+    Object.assign(this, {fn, parent, depth: parent ? parent.depth + 1 : 0, x: 0, total: 0, boxes: [], origins: null, made: null, kids: null, folded: null, inside: null, behind: undefined});
   }
+  // What a click shows: a chain's frames, or the functions of the kernel.
+  get closed() { return this.folded ?? this.inside; }
 }
 
 export class LazyTree {
@@ -72,11 +74,42 @@ export class LazyTree {
     folded.kids = [last, ...kids.map((kid) => this.worthIt(kid))].sort((a, b) => a.x - b.x);
     return folded;
   }
-  worthIt(kid) { return kid.total >= this.all * WORTH_FOLDING ? Object.assign(this.fold(kid), {behind: kid.behind}) : kid; }
-  place(node, parent) { Object.assign(node, {parent, depth: parent.depth + 1, made: null, kids: null}); }
+  // What stands on a frame of the kernel, its caller being none, is one box with it where it has many rows and is the
+  // kernel's: `inside` has its functions, and `way` is the path that nearly all of it has in common.
+  foldKernel(node) {
+    const {profile: {fn, end, functions: {kind}, folding: {longest, naming}}, shape: {alias, hidden, inner}, total} = this, inside = new Set(), open = [];
+    if (kind[node.parent.fn] === IN_KERNEL || node.open || this.look.opened?.has(this.kernelOf(node))) return node;
+    let rows = 0;
+    for (const first of node.boxes) {
+      for (let box = first; box < end[first]; box++) {
+        const of = alias[fn[box]];
+        if (total[box] === 0) box = end[box] - 1;
+        if (total[box] === 0 || hidden[of] || inner && inner[box]) continue;
+        if (kind[of] !== IN_KERNEL && kind[of] !== NO_KIND) return node;
+        while (open.length && open[open.length - 1] <= box) open.pop();
+        rows = Math.max(rows, open.push(end[box]));
+        inside.add(of);
+      }
+    }
+    if (rows <= longest) return node;
+    const heaviest = (one) => this.allKids(one).find((kid) => kid.total >= node.total * naming / 100 && kind[kid.fn] === IN_KERNEL), way = [];
+    for (let one = node; one; one = heaviest(one)) way.push(one);
+    return Object.assign(node, {inside: Array.from(inside, (of) => ({fn: of})), way, kids: []});
+  }
+  // As what it is remembered that the reader opened it.
+  kernelOf({parent}) { return "kernel of " + this.profile.functions.name[parent.fn]; }
+  worthIt(kid) {
+    if (kid.total < this.all * WORTH_FOLDING) return kid;
+    return this.profile.functions.kind[kid.fn] === IN_KERNEL ? this.foldKernel(kid) : Object.assign(this.fold(kid), {behind: kid.behind});
+  }
+  place(node, parent) { Object.assign(node, {parent, depth: parent.depth + 1, made: null, kids: null, inside: null}); }
   // Puts the frames of a folded box in its place; returns the first.
   unfold(box) {
     const {folded, parent} = box;
+    if (!folded) {
+      this.look.opened?.add(this.kernelOf(box));
+      return Object.assign(box, {inside: null, kids: null, open: true});
+    }
     box.kids.find((kid) => !kid.behind).open = true;
     folded.forEach((node, at) => {
       Object.assign(node, {open: true, kids: null});
@@ -175,6 +208,7 @@ export class LazyTree {
     const fns = (address ? address.split(".") : []).flatMap((run) => { const [fn, times] = run.split("*").map(Number); return new Array(times || 1).fill(fn); });
     let node = this.root;
     for (let at = 0; at < fns.length;) {
+      if (node.inside) this.unfold(node);
       const {folded} = node, parts = folded ? [...folded, {}].findIndex(({fn}, behind) => fn !== fns[at + behind]) : 0;
       const kid = this.kids(node).find((one) => one.fn === fns[at + parts] && (!folded || (one.behind ?? folded.length) === parts));
       if (!kid) return node;

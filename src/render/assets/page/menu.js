@@ -12,7 +12,7 @@ export const ACTIONS = [
   {key: "p", text: "To the end of the heaviest path", of: "frame"},
   {key: "g", text: "Fold glue and recursion"},
   {key: "w", text: "Own code: a box for each run of others'"},
-  {key: "x", text: "Fold frames that only lead on, or show each", of: "frame"},
+  {key: "x", text: "Fold frames that only lead on, and the kernel's, or show each", of: "frame"},
   {key: "b", text: "Siblings by name, or the heaviest first", of: "frame"},
   {key: "m", text: "Merge like threads"},
   {key: "l", text: "Whole names"},

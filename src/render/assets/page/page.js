@@ -102,8 +102,9 @@ export class Page {
     this.timeline.addWaits(waits);
     this.legend();
   }
-  // Of a folded box what it folds: "27 frames of tokio, std …".
+  // Of a folded box what it folds: "27 frames of tokio, std …", "kernel: tcp_sendmsg".
   nameOf(node) {
+    if (node.inside) return "… kernel: " + this.name(node.way[node.way.length - 1].fn);
     if (!node.folded) return this.name(node.fn);
     const places = Array.from(new Set(node.folded.map(({fn}) => this.profile.family(fn)))), some = places.slice(0, 3).join(", ");
     return `… ${count(node.folded.length)} frames of ${some}${places.length > 3 ? " …" : ""}`;

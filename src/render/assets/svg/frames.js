@@ -16,22 +16,19 @@ function add(parent, namespace, name, attributes, text) {
   return element;
 }
 
-// Frames stand in depth-first order; `end` is the index behind the last one above or below a frame.
-const frames = [], frameOf = new WeakMap();
-const rowHeight = Number(graph.dataset.row);
-[...graph.children].forEach((g, at) => { g.id_ = at; });
+// Frames stand in depth-first order; `end` is the index behind the last one above or below a frame. `folded` is what a box
+// for several frames is when it has been opened, and `hidden` are those that are folded into the one below them.
+const frames = [], frameOf = new WeakMap(), rowHeight = Number(graph.dataset.row);
 function readFrames() {
-  const open = [];
-  frames.length = 0;
+  const open = [], root = Number(graph.querySelector("rect").getAttribute("y"));
   for (const g of graph.children) {
-    const rect = g.querySelector("rect");
-    const lines = g.querySelector("title").textContent.split("\n");
-    const y = Number(rect.getAttribute("y"));
+    const rect = g.querySelector("rect"), lines = g.querySelector("title").textContent.split("\n"), y = Number(rect.getAttribute("y")), {n, f, l} = g.dataset;
     const frame = {
-      g, rect, text: g.querySelector("text"), lines, name: lines[0], label: g.dataset.n ?? lines[0], more: "more" in g.dataset, id: g.id_, y, index: frames.length, folded: g.dataset.f?.split("\n").map((line) => { const [kind, label, name] = line.split("\t"); return [kind, label, name ?? label]; }),
-      x: parseFloat(rect.getAttribute("x")), w: parseFloat(rect.getAttribute("width")), hit: false, shown: true
+      g, rect, text: g.querySelector("text"), lines, name: lines[0], label: n ?? lines[0], more: "more" in g.dataset, y, index: frames.length, folded: f?.split("\n"),
+      x: parseFloat(rect.getAttribute("x")), w: parseFloat(rect.getAttribute("width")), hidden: g.classList.contains("in"), shown: true
     };
-    frame.level = frames.length ? Math.round(Math.abs(y - frames[0].y) / rowHeight) : 0;
+    [frame.ownLabel, frame.ownName] = frame.folded?.slice(1) ?? [frame.label, frame.name];
+    frame.level = Number(l ?? Math.round(Math.abs(y - root) / rowHeight));
     while (open.length > frame.level) open.pop().end = frames.length;
     frame.parent = open[open.length - 1];
     open.push(frame);
@@ -45,32 +42,34 @@ function readFrames() {
   graph.setAttribute("role", "tree");
   graph.setAttribute("aria-label", "Flame graph");
 }
+// What a frame stands on, or is folded into.
+const below = ({parent}) => parent?.hidden ? below(parent) : parent;
+const shownFor = (frame) => frame.hidden ? below(frame) : frame;
 
-// Opens a folded box: a box for each of its frames, and what stands on it moves up. Returns the first.
+// Opens a folded box: what was folded into it has rows of its own, and what stands on it moves up.
 function unfold(frame) {
-  const {g, folded, lines, index, end} = frame, down = frames.length > 1 && frames[1].y > frames[0].y ? 1 : -1, far = (folded.length - 1) * rowHeight;
-  const move = (one, by) => { for (const part of [one.rect, one.text]) part?.setAttribute("y", Number(part.getAttribute("y")) + by); };
-  for (let at = index + 1; at < end; at++) move(frames[at], down * far);
-  folded.forEach(([kind, label, name], at) => {
-    const made = g.cloneNode(true);
-    made.setAttribute("class", kind);
-    for (const key of ["data-f", "data-n"]) made.removeAttribute(key);
-    if (name !== label) made.setAttribute("data-n", label);
-    made.querySelector("title").textContent = name + "\n" + lines[1];
-    made.querySelector("rect").setAttribute("y", frame.y + down * at * rowHeight);
-    made.querySelector("text")?.remove();
-    made.id_ = g.id_;
-    graph.insertBefore(made, g);
-  });
-  g.remove();
-  readFrames();
-  const over = down < 0 ? Math.max(0, -Math.min(...frames.map(({y}) => y))) : Math.max(0, Math.max(...frames.map(({y}) => y)) + rowHeight - graphHeight);
-  if (over > 0) {
-    graphHeight += over;
-    if (down < 0) for (const one of frames) move(one, over);
-    readFrames();
+  const {g, index, end, folded: [kind, label, ...lines]} = frame, inside = new Set([frame]);
+  for (const one of frames.slice(index + 1, end)) {
+    if (!one.hidden || !inside.has(one.parent)) continue;
+    one.hidden = false;
+    one.g.classList.remove("in");
+    inside.add(one);
   }
-  return frames[index];
+  g.setAttribute("class", kind);
+  Object.assign(frame, {folded: undefined, lines, name: lines[0], label});
+  g.querySelector("title").textContent = lines.join("\n");
+  placeRows();
+}
+function placeRows() {
+  const {rootBelow} = walked;
+  for (const frame of frames) frame.row = frame.parent ? frame.parent.row + (frame.hidden ? 0 : 1) : 0;
+  const last = frames.reduce((most, {row}) => Math.max(most, row), 0);
+  graphHeight = (last + 1) * rowHeight;
+  for (const frame of frames) {
+    const by = (rootBelow ? last - frame.row : frame.row) * rowHeight - frame.y;
+    frame.y += by;
+    for (const part of [frame.rect, frame.text]) part?.setAttribute("y", Number(part.getAttribute("y")) + by);
+  }
 }
 
 // Text is measured, since the reader's fonts may differ from those that the picture was made for.
@@ -88,7 +87,7 @@ function fontOf(element) {
 const shareText = ({lines, w}) => /^(?:self )?([+−][^:]*):/.exec(lines[1] ?? "")?.[1] ?? roundShare(w, 100);
 let zoomed = 0, graphWidth = 1176;
 function labelFrame(frame, x, width, font) {
-  const [label, share] = labelOf(penIn(font), frame.label, width - 2 * PAD, shareText(frame), frame.parent && shareText(frame.parent), SHARE_GAP);
+  const [label, share] = labelOf(penIn(font), frame.label, width - 2 * PAD, shareText(frame), frame.parent && shareText(below(frame)), SHARE_GAP);
   if (!label) {
     if (frame.text) frame.text.textContent = "";
     return;
@@ -105,7 +104,7 @@ function draw() {
     const above = frame.index < zoomed && frame.end > zoomed;
     const inside = frame.index >= zoomed && frame.index < view.end;
     const [x, w] = above ? [0, 1] : placed(frame.x, frame.w, view.x, view.w);
-    frame.shown = (above || inside) && w * width > 0.3 && frame.y >= cut;  // a row in two has half a name
+    frame.shown = (above || inside) && !frame.hidden && w * width > 0.3 && frame.y >= cut;  // a row in two has half a name
     frame.g.style.display = frame.shown ? "" : "none";
     if (!frame.shown) continue;
     frame.rect.setAttribute("x", (x * 100).toFixed(4) + "%");

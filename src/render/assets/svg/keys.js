@@ -14,11 +14,11 @@ const walked = {
   get rootBelow() { return frames.length > 1 && frames[1].y < frames[0].y; },
   get root() { return frames[0]; },
   neighbour(step) {
-    const row = frames.filter((frame) => frame.shown && frame.level === focused.level);
+    const row = frames.filter((frame) => frame.shown && frame.row === focused.row);
     return row[row.indexOf(focused) + step];
   },
   child: () => frames.slice(focused.index + 1, focused.end).find((frame) => frame.shown),
-  caller: () => focused.parent
+  caller: () => below(focused)
 };
 const nextHit = (step) => nextMatch(search.hits.filter((frame) => frame.shown), focused, step);
 function onGraphKey(event) {
@@ -57,7 +57,7 @@ function onKey(event) {
 // Ctrl-C on a frame copies its stack, root first.
 function onCopy(event) {
   if (document.activeElement !== focused.g || String(getSelection()) !== "") return;
-  const names = pathTo(focused).slice(1).flatMap(({folded, name}) => folded?.map(([, , whole]) => whole) ?? name);
+  const names = pathTo(focused).slice(1).map(({ownName}) => ownName);
   event.clipboardData.setData("text/plain", names.join("\n"));
   event.preventDefault();
 }

@@ -89,7 +89,7 @@ function openAtRoots() {
   if (!alone) return;
   svg.appendChild(header);
   addEventListener("scroll", followScroll);
-  if (frames.length < 2 || frames[1].y > frames[0].y) return;
+  if (!walked.rootBelow) return;
   const more = legend && add(legend, SVG, "tspan", {class: "above", dx: 16});
   const measureCut = () => {
     placeHead();
@@ -112,6 +112,7 @@ function openAtRoots() {
 // Without it a phone shows the picture as wide as a desk's screen, and its letters as small.
 if (alone) add(svg, HTML, "meta", {name: "viewport", content: "width=device-width, initial-scale=1"});
 readFrames();
+placeRows();
 focused = frames[0];
 focused.g.setAttribute("tabindex", "0");
 svg.removeAttribute("viewBox");

@@ -10,21 +10,21 @@ function describe(frame) {
 const search = {term: "", exact: false, hits: []};
 function find() {
   const {test, note} = matcher(search.term, search.exact);
-  search.hits = [];
+  const hits = new Set();
   let share = 0, covered = 0, hidden = false;
   for (const frame of frames) {
     // Frames that are not drawn are in a gathered box; in one that is not below a match there may be more matches.
     hidden = hidden || frame.more && frame.index >= covered;
-    frame.hit = test !== null && !frame.more && (frame.folded ? frame.folded.some(([, name]) => test(name)) : test(frame.label));
-    frame.g.classList.toggle("hit", frame.hit);
-    if (!frame.hit) continue;
-    search.hits.push(frame);
+    if (test === null || frame.more || !test(frame.ownLabel)) continue;
+    hits.add(shownFor(frame));
     // A sample counts once, however often the name is in its stack.
     if (frame.index >= covered) {
       share += frame.w;
       covered = frame.end;
     }
   }
+  for (const frame of frames) frame.g.classList.toggle("hit", hits.has(frame));
+  search.hits = frames.filter((frame) => hits.has(frame));
   svg.classList.toggle("searching", test !== null);
   found.textContent = boxesText(search.hits.length);
   result.textContent = test ? matchText(share, 100, note, hidden, hidden ? "no match in the frames drawn" : "no match") : "";
@@ -38,7 +38,7 @@ function saveState() {
   if (!alone && hash !== "" && !hash.includes("=")) return;
   const state = new URLSearchParams(hash);
   const put = (key, value) => value ? state.set(prefix + key, value) : state.delete(prefix + key);
-  put("z", frames[zoomed].id || "");
+  put("z", zoomed || "");
   put("s", search.term);
   put("c", search.exact ? "1" : "");
   try {
@@ -47,7 +47,9 @@ function saveState() {
 }
 function loadState() {
   const state = new URLSearchParams(location.hash.slice(1));
-  zoomed = Math.max(0, frames.findIndex(({id}) => String(id) === state.get(prefix + "z")));
+  const wanted = Number(state.get(prefix + "z"));
+  zoomed = wanted in frames ? wanted : 0;
+  for (const frame of pathTo(frames[zoomed])) if (frames[zoomed].hidden && frame.folded) unfold(frame);
   search.term = state.get(prefix + "s") || "";
   search.exact = state.get(prefix + "c") === "1";
   input.value = search.term;
@@ -85,13 +87,12 @@ function open(frame, scroll) {
     focusFrame(frame, false);
     return zoom(frame);
   }
-  const view = frames[zoomed].g, grown = graphHeight, first = unfold(frame);
-  zoomed = Math.max(0, frames.findIndex(({g}) => g === view));
-  focused = first;
+  const grown = graphHeight;
+  unfold(frame);
   find();
   layOut();
-  if (alone && frames[frames.length - 1].y < frames[0].y) scrollOn(graphHeight - grown);
-  focusFrame(first, scroll);
+  if (alone && walked.rootBelow) scrollOn(graphHeight - grown);
+  focusFrame(frame, scroll);
 }
 function zoom(frame) {
   zoomed = frame.index;
