@@ -99,7 +99,7 @@ class HtmlTest(PageTest):
         self.page.size(1500, 560)
         self.open("times.html")
         self.page.driver.execute_async_script("setTimeout(arguments[0], 100)")
-        self.assertEqual(self.beside()[0], ["5.66 s 18.0 %", "9.58 s 30.5 %", "std::map::find"])
+        self.assertEqual(self.beside()[0], ["5.657 s 18.0 %", "9.576 s 30.5 %", "std::map::find"])
         graph, strips = (self.page.driver.find_element(By.CSS_SELECTOR, f"#{of} canvas") for of in ("graph", "times"))
         self.assertEqual((graph.location["x"], graph.size["width"]), (strips.location["x"], strips.size["width"]))
         # A click finds the function's boxes and goes to the widest; another one shows all again.
@@ -218,6 +218,26 @@ class HtmlTest(PageTest):
         self.keys("/", "json")
         self.assertEqual({row[2] for row in self.rows()}, {"Json::dump", "Json::escape"})
         self.assertEqual(self.text("result"), "matched 8.61 %")
+
+    def test_what_is_no_function_stands_last(self):
+        self.open(fragment="#view=table")
+        def names():
+            self.page.run("document.querySelector('#functions .body').scrollTop = 1e9")
+            self.settle()
+            return [row[2] for row in self.rows()]
+        for head in ("Self", "Total", "Total"):
+            self.assertEqual(set(names()[-3:]), {"[kernel, not permitted]", "[lost]", "[truncated]"}, head)
+            self.page.driver.find_element(By.XPATH, f"//div[@id='functions']//button[text()='{head}']").click()
+        self.assertEqual(self.page.run("return document.querySelector('#functions .head small').textContent"), "1.6 % in none, last")
+
+    def test_times_of_a_column_have_one_unit_and_no_row_is_cut(self):
+        for width, height in ((1500, 560), (1300, 900)):
+            self.page.size(width, height)
+            self.open("times.html")
+            self.page.driver.execute_async_script("setTimeout(arguments[0], 100)")
+            self.assertEqual({re.sub("[0-9]", "", cell.split()[0]) + cell.split()[1] for row in self.beside() for cell in row[:2] if cell}, {".s"})
+            body, line = self.page.run("return [document.querySelector('#beside .body').clientHeight, document.querySelector('#beside .line').offsetHeight]")
+            self.assertEqual((body > 3 * line, body % line), (True, 0))
 
     def test_callers_and_callees(self):
         self.open(fragment="#view=table")
@@ -562,7 +582,7 @@ class HtmlTest(PageTest):
         self.page.run("document.getElementById('tab-table').click()")
         title = self.page.run("return document.querySelector('.body .line .cell').title")
         self.assertRegex(title, r"^5\.66 s, 140 samples$")
-        self.assertEqual(self.page.run("return document.querySelector('.body .line .cell span').dataset.time"), "5.66 s")
+        self.assertEqual(self.page.run("return document.querySelector('.body .line .cell span').dataset.time"), "5.657 s")
         self.page.run("document.querySelector('.body .line').click()")
         self.assertIn(", 237 samples, ", self.text("chosen-numbers"))
         self.open("weighted-times.html", "#y=1&t=1")

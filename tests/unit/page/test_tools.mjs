@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import {boxesText, duration, matchText, matcher, nextMatch, percent, roundShare} from "../../../src/render/assets/page/tools.js";
+import {boxesText, bytes, duration, durationIn, matchText, matcher, nextMatch, percent, roundShare} from "../../../src/render/assets/page/tools.js";
 
 test("a share that is there does not read as nothing, nor a part as the whole", () => {
   assert.deepEqual([percent(0, 9), percent(1, 1e6), percent(999999, 1e6), percent(9, 9), percent(1, 3), percent(1, 0)],
@@ -12,6 +12,11 @@ test("in boxes one decimal is enough", () => {
 });
 test("times have units", () => {
   assert.deepEqual([0, 1500, 2.5e6, 1.234e9, 245e9, 7320e9].map(duration), ["0 s", "1.5 µs", "2.5 ms", "1.23 s", "4 min 05 s", "2 h 02 min"]);
+});
+test("in a column all have the unit of its largest", () => {
+  assert.deepEqual([1.68e9, 938e6, 4.6e6, 2e5].map((ns) => durationIn(ns, 1.7e9)), ["1.680 s", "0.938 s", "0.005 s", "<0.001 s"]);
+  assert.deepEqual([durationIn(36.9e6, 5e8), durationIn(737e9, 8e11), durationIn(0, 5e8)], ["36.9 ms", "737.00 s", "0.0 ms"]);
+  assert.deepEqual([3 << 19, 1 << 19].map((size) => bytes(size, 1 << 21)), ["1.5 MiB", "0.5 MiB"]);
 });
 test("what is no regular expression is text", () => {
   const of = (term, exact) => matcher(term, exact);

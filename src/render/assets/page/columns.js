@@ -9,7 +9,7 @@ const LONGEST_TITLE = 2000;
 export function shareCell(page, cell, part, hits, of = percent) {
   const {all} = page.sums, {profile} = page;
   element(cell, "i", {}).style.setProperty("--part", Math.min(part / all, 1));
-  element(cell, "span", {"data-time": profile.amount(part)}, of(part, all));
+  element(cell, "span", {"data-time": profile.amount(part, all)}, of(part, all));
   cell.title = [profile.amount(part), profile.samplesText(hits)].filter(Boolean).join(", ");
 }
 function nameColumn(page, title) {

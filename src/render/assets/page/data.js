@@ -1,5 +1,5 @@
 // The profile as html_data.cpp packed it: deflate and base64, so that nothing in it can end the page's script.
-import {bytes, count, duration, find, percent, samples} from "./tools.js";
+import {bytes, count, duration, durationIn, find, percent, samples} from "./tools.js";
 
 async function inflate(text) {
   let packed;
@@ -165,6 +165,8 @@ class Profile {
   threadName(at) { return threadLabel(this.threads[at], this.name(this.threads[at][2])); }
   shortName(fn) { return this.functions.short[fn] || this.functions.name[fn]; }
   kind(fn) { return this.functions.kind[fn]; }
+  // Time that no code has: "[lost]", "[preempted]".
+  isNoFunction(fn) { return this.kind(fn) === NOTE && [UNKNOWN, PREEMPTED].includes(this.functions.role[fn]); }
   module(fn) { return this.modules[this.functions.module[fn]]; }
   path(fn) { return this.files[this.functions.file[fn]]; }
   // The same for the same function in another profile of the run.
@@ -182,9 +184,10 @@ class Profile {
   // Waiting time is measured, so there is no number of samples to show.
   samplesText(hits) { return this.waiting ? "" : samples(hits); }
   // What a weight is: "1.23 s", "4.5 MiB", "12 page-faults"; empty where it has no unit but samples.
-  amount(weight) {
-    if (this.unit) return this.unit === "bytes" ? bytes(weight) : count(weight) + " " + this.unit;
-    return this.isTime ? duration(weight) : "";
+  // In a column all have the unit of its largest.
+  amount(weight, largest) {
+    if (this.unit) return this.unit === "bytes" ? bytes(weight, largest) : count(weight) + " " + this.unit;
+    return !this.isTime ? "" : largest ? durationIn(weight, largest) : duration(weight);
   }
   // As describe.cpp tells of a box. self: its own weight, or null.
   told(weight, whole, hits, self) {

@@ -14,10 +14,16 @@ export class Rows {
     this.body.addEventListener("focus", () => holder.focus());
     holder.addEventListener("keydown", (event) => { if (event.target === holder) this.press(event); });
     new ResizeObserver(() => this.paint()).observe(this.body);
+    new ResizeObserver(() => this.cutAtRow()).observe(holder);
     this.line = parseFloat(getComputedStyle(holder).getPropertyValue("--row"));
   }
   get high() { return (this.many + 1) * this.line + 8; }  // with its head
   get inSight() { return this.body.clientHeight > 0; }
+  // No row is cut by the edge.
+  cutAtRow() {
+    const room = this.holder.clientHeight - this.body.offsetTop + this.holder.offsetTop;
+    if (room >= this.line) this.body.style.maxHeight = room - room % this.line + "px";
+  }
   show(many) {
     this.many = many;
     this.holder.setAttribute("aria-rowcount", many + 1);

@@ -21,10 +21,17 @@ export function duration(ns) {
   return whole < 7200 ? `${Math.floor(whole / 60)} min ${two(whole % 60)} s` : `${Math.floor(whole / 3600)} h ${two(whole / 60 % 60)} min`;
 }
 
-// "4.5 MiB", as numbers.cpp writes them.
-export function bytes(number) {
+// In a column: "0.004 s" below "1.680 s", so that they can be compared at a glance.
+export function durationIn(ns, longest) {
+  const [unit, name, digits] = longest < 1e6 ? [1e3, " µs", 1] : longest < 1e9 ? [1e6, " ms", 1] : [1e9, " s", longest < 1e11 ? 3 : longest < 1e12 ? 2 : 0];
+  const least = 10 ** -digits, value = ns / unit;
+  return (value > 0 && value < least / 2 ? "<" + least : value.toFixed(digits)) + name;
+}
+
+// "4.5 MiB", as numbers.cpp writes them; in a column in the unit of the largest.
+export function bytes(number, largest = number) {
   let value = number, unit = 0;
-  for (; value >= 1024 && unit < 3; unit++) value /= 1024;
+  for (let size = largest; size >= 1024 && unit < 3; unit++) { size /= 1024; value /= 1024; }
   return Number(value.toFixed(unit === 0 ? 0 : unit < 3 ? 1 : 2)) + [" bytes", " KiB", " MiB", " GiB"][unit];
 }
 
