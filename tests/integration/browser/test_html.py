@@ -886,6 +886,13 @@ class HtmlTest(PageTest):
                 self.open(fragment="#view=" + view)
                 self.assertLessEqual(self.page.run("return document.documentElement.scrollWidth"), 380)
                 self.assertGreater(self.page.run("return document.querySelector('main').clientHeight"), 250)
+                # The buttons of a chosen box stand where the legend was, so that no room is kept for both.
+                legend, facts = self.page.run("return ['#legend', '.facts'].map((of) => document.querySelector(of).getBoundingClientRect())")
+                self.assertLess(facts["top"] - legend["bottom"], 30)
+                if view == "graph":
+                    self.assertEqual(self.page.run("return document.querySelector('.actions').getBoundingClientRect().top"), legend["top"])
+                    self.keys(Keys.ARROW_UP)
+                    self.assertEqual([self.id(one).is_displayed() for one in ("open", "legend")], [True, False])
                 if view in ("tree", "table"):  # names are in sight
                     name = self.page.run("const r = document.querySelector(arguments[0] + ' .body .name').getBoundingClientRect(); return [r.left, r.width]", f"#{view}-view")
                     self.assertLess(name[0], 200)

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import {fitName} from "../../../src/render/assets/shared/labels.js";
+import {fitName, fitNumbered} from "../../../src/render/assets/shared/labels.js";
 
 // Every letter is 7 wide.
 const pen = {measureText: (text) => ({width: Array.from(text).length * 7})};
@@ -40,3 +40,9 @@ test("fewer than four letters say nothing", () => {
   assert.equal(fit("run", 3), "run");
 });
 test("a letter of two code units is not cut in half", () => assert.equal(fit("𝒳𝒳𝒳𝒳𝒳𝒳", 5), "𝒳𝒳𝒳𝒳…"));
+test("of threads and processes the number stays", () => {
+  assert.equal(fitNumbered(pen, "postgres: app shop 4711", 16 * 7), "postgres: … 4711");
+  assert.equal(fitNumbered(pen, "tokio-runtime-w (4711)", 16 * 7), "tokio-ru… (4711)");
+  assert.equal(fitNumbered(pen, "server (4711)", 16 * 7), "server (4711)");
+  assert.equal(fitNumbered(pen, "22 other threads", 10 * 7), "22 other …");
+});

@@ -111,3 +111,10 @@ test("a full row is one CPU, or what several threads used together, however many
   assert.equal(fullRow({threads: 200}, columns, 8, true), 820);
   assert.equal(fullRow({threads: 200}, [{from: 0, to: 2, all: 4, waiting: 1600}], 8), 8);
 });
+test("nearly empty strips share one", () => {
+  const of = profile();
+  of.countWeight = [90, 0, 4, 3];
+  assert.deepEqual(stripsOf(of, false, null).map(({label}) => label), ["main (11)", "worker-1 (12)"]);
+  Object.assign(of, {countThread: [0, 1, 2, 2], countWeight: [90, 4, 2, 2]});
+  assert.deepEqual(stripsOf(of, false, null).map(({label}) => label), ["main (11)", "2 other threads"]);
+});

@@ -2,6 +2,7 @@
 // measured as well.
 import {GLUE, NOTE, SCOPE, THREAD, WAITS, threadLabel} from "./data.js";
 
+const NEARLY_EMPTY = 20;  // as part of the busiest strip
 const SEVERAL = 2;  // or more: of threads that are one, as those of many processes of one name, there is no number
 
 class Strip {
@@ -110,7 +111,7 @@ function tellApart(profile, strips, stripOf) {
 }
 
 // Of the threads that were sampled, the busiest first. merge: threads that are alike are one, but not those of processes; waits: the profile of waiting
-// time, or null; most: the number of strips beside that of all others, which has those of less than a hundredth, too.
+// time, or null; most: the number of strips beside that of all others, which has those that are nearly empty, too.
 export function stripsOf(profile, merge, waits, most = 12) {
   const groups = new Map(merge ? profile.merged.map(([of, group]) => [profile.name(of), profile.name(group)]) : []), strips = new Map();
   const stripOf = profile.threads.map(([tid, name, of], thread) => {
@@ -125,7 +126,7 @@ export function stripsOf(profile, merge, waits, most = 12) {
   if (waits) readWaits(profile, waits, stripOf, uses);
   for (const [thread, use] of uses) spreadWaits(use, stripOf[thread].waiting, profile.bin);
   const busiest = Array.from(strips.values()).filter((strip) => strip.weight > 0).sort((a, b) => b.weight - a.weight);
-  const least = busiest.reduce((sum, {weight}) => sum + weight, 0) / 100, busy = busiest.filter(({weight}) => weight >= least).length;
+  const least = busiest[0]?.weight / NEARLY_EMPTY, busy = busiest.filter(({weight}) => weight >= least).length;
   const others = busiest.splice(busiest.length > most + 1 ? Math.min(most, busy) : busiest.length > busy + 1 ? busy : busiest.length);
   if (others.length) {
     const sum = new Strip(`${others.length} other threads`, profile.bins);

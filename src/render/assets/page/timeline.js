@@ -1,7 +1,7 @@
 // The strips above the graph: each thread's use of the CPU over time. A stretch of time can be selected, by pointer or
 // keys.
 import {ticks} from "d3-array";
-import {fit} from "../shared/labels.js";
+import {fit, fitNumbered} from "../shared/labels.js";
 import {fullRow, stripsOf} from "./strips.js";
 import {duration, element, find, mixed, percent} from "./tools.js";
 
@@ -125,7 +125,8 @@ export class Timeline {
     }
     pen.fillStyle = theme.plain;
     pen.fillRect(0, top + high, width, 0.7);
-    this.paintText(pen, fit(pen, strip.label + (strip.doing && ": " + strip.doing), width / 3), 2, top);
+    const label = fitNumbered(pen, strip.label, width / 3);
+    this.paintText(pen, label === strip.label && strip.doing ? fit(pen, label + ": " + strip.doing, width / 3) : label, 2, top);
     // What a full row is.
     if (whole === 0) return;
     const unit = profile.waiting ? "thread" : "CPU", full = most / whole, text = `${full.toFixed(full < 1.05 || full > 9.95 ? 0 : 1)} ${unit}${full < 1.05 ? "" : "s"}`;

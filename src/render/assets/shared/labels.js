@@ -23,10 +23,15 @@ export function fitName(pen, name, room) {
       if (last.length * 3 < room && textWidth(pen, "…" + last) <= room) return "…" + last;
     }
   }
-  const address = name[0] === "[" ? name.lastIndexOf("+0x") : -1, end = name.slice(address), left = room - textWidth(pen, end);
-  if (address > 0 && textWidth(pen, "…") <= left) return (beginning(pen, name.slice(0, address), left) || "…") + end;
-  return beginning(pen, last, room);
+  return (name[0] === "[" && fitAround(pen, name, name.lastIndexOf("+0x"), room)) || beginning(pen, last, room);
 }
+// As much of the text's beginning as there is room for beside its end from `at` on; "" where there is none.
+function fitAround(pen, text, at, room) {
+  const end = text.slice(at), left = room - textWidth(pen, end);
+  return at > 0 && textWidth(pen, "…") <= left ? (beginning(pen, text.slice(0, at), left) || "…") + end : "";
+}
+// Of "postgres: walwriter 4711", and of "worker (4711)", the number stays.
+export const fitNumbered = (pen, text, room) => textWidth(pen, text) <= room ? text : fitAround(pen, text, text.search(/ \(?\d+\)?$/), room) || beginning(pen, text, room);
 // The text, or as much of its beginning as there is room for.
 export const fit = (pen, text, room) => textWidth(pen, text) <= room ? text : beginning(pen, text, room);
 function beginning(pen, text, room) {
