@@ -141,9 +141,9 @@ std::string data_elements(const std::string& event, const PageData& data) {
 }
 
 /// The graph that shows until the script has read the data.
-std::string preview_element(const std::string& markup, const FlameGraphOptions& options) {
+std::string preview_element(const Preview& preview, const FlameGraphOptions& options) {
     return std::string("<div id=\"preview\"") + (options.icicle ? " class=\"down\"" : "") + " aria-hidden=\"true\">" +
-           markup + "</div>";
+           preview.picture + "</div>\n<noscript id=\"colours\"><p>" + preview.legend + "</p></noscript>";
 }
 
 struct PageText {

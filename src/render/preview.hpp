@@ -10,8 +10,13 @@
 
 namespace flameprobe {
 
-/// An inline SVG element: boxes and labels without scripts and styles. `colored`: by role; else all are plain.
-Result<std::string> preview_markup(const NamedProfile& profile, const Palette& palette,
-                                   const FlameGraphOptions& options, bool colored);
+struct Preview {
+    std::string picture;  // an inline SVG element: boxes and labels without scripts and styles
+    std::string legend;   // what its colours mean, for readers without scripts; empty where all are plain
+};
+
+/// `colored`: by role; else all are plain.
+Result<Preview> preview_markup(const NamedProfile& profile, const Palette& palette, const FlameGraphOptions& options,
+                               bool colored);
 
 }  // namespace flameprobe

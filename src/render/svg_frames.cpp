@@ -228,8 +228,8 @@ Result<SvgPage> page_of(const NamedProfile& profile, const FlameGraphOptions& op
 
 }  // namespace
 
-Result<std::string> preview_markup(const NamedProfile& profile, const Palette& palette,
-                                   const FlameGraphOptions& options, bool colored) {
+Result<Preview> preview_markup(const NamedProfile& profile, const Palette& palette, const FlameGraphOptions& options,
+                               bool colored) {
     constexpr double least = 0.8;  // percent: about ten pixels
     // As the page first shows it, but for the narrowest.
     auto tree = build_call_tree(profile, {.reverse = options.reverse,
@@ -241,8 +241,18 @@ Result<std::string> preview_markup(const NamedProfile& profile, const Palette& p
     if (!options.reverse && !options.every_frame) fold_rows(*tree, profile, roles);
     const std::vector<std::string> classes =
         colored ? box_classes(profile, *tree, palette, roles) : std::vector(tree->boxes.size(), Palette::plain_class());
-    return "<svg width=\"100%\" height=\"" + std::to_string((tree->depth + 1) * page_row.row) + "\">\n" +
-           Frames(profile, *tree, roles, classes, palette, options, page_row).plain_markup() + "</svg>";
+    Preview preview;
+    preview.picture = "<svg width=\"100%\" height=\"" + std::to_string((tree->depth + 1) * page_row.row) + "\">\n" +
+                      Frames(profile, *tree, roles, classes, palette, options, page_row).plain_markup() + "</svg>";
+    if (!colored) return preview;
+    std::map<std::string, Shade> shades;
+    for (const NamedShade& named : palette.classes()) shades[named.name] = named.shade;
+    for (const LegendEntry& entry : legend_of(profile, *tree, palette, roles, classes)) {
+        preview.legend += "<svg width=\"10\" height=\"10\"><rect fill=\"" +
+                          std::string(shades[entry.color_class].light) + "\" width=\"10\" height=\"10\"/></svg>";
+        append_xml(preview.legend, clean_text(entry.text));
+    }
+    return preview;
 }
 
 Result<void> write_svg(const NamedProfile& profile, const FlameGraphOptions& options, const ByteSink& out) {

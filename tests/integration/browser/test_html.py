@@ -1084,10 +1084,13 @@ class HtmlTest(PageTest):
             self.page.open(os.path.join(PICTURES, "demo.html"))
             text = self.page.driver.find_element(By.CSS_SELECTOR, "noscript").text
             heights = [self.page.driver.find_element(By.CSS_SELECTOR, of).size["height"] for of in ("noscript", "#preview")]
+            colours, shown = self.page.driver.find_element(By.CSS_SELECTOR, "#colours p").text, self.page.driver.find_element(By.CSS_SELECTOR, "#colours rect").is_displayed()
         finally:
             self.page.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
         self.assertIn("4.56 s 14.49 % 4.56 s 14.49 % Trie::walk", text)
         self.assertGreater(min(heights), 200)  # the functions, and the picture
+        self.assertTrue(shown)
+        self.assertIn("own code", colours)
 
 
 if __name__ == "__main__":
