@@ -4,7 +4,6 @@ filter kills for a call that there is no profile without, one sentence says so."
 import ctypes
 import itertools
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -50,8 +49,9 @@ def has_libseccomp():
 
 
 @unittest.skipUnless(has_libseccomp(), "libseccomp2 is not installed")
-class Filters(Case):
+class InFilter(Case):
     user = []
+    alone = {}  # by what is run: how it ends without FlameProbe
 
     def in_filter(self, kind, calls, program, environment, where):
         directory = self.fresh_directory(where)
@@ -61,21 +61,52 @@ class Filters(Case):
 
     def check(self, kind, calls, program, engine, where):
         """Whether there is a result; where there is none one sentence says why."""
-        alone = self.in_filter(kind, calls, program, clean_environment(), where + "-alone")
-        if alone.returncode == -signal.SIGSYS:
+        key = (*self.user, kind, *sorted(calls), *map(str, program))
+        if key not in self.alone:
+            without = self.in_filter(kind, calls, program, clean_environment(), where + "-alone")
+            self.alone[key] = without.returncode, without.stdout
+        if self.alone[key][0] == -signal.SIGSYS:
             return None
         ran = self.in_filter(kind, calls, program, profiled(ENGINE=engine, FREQ=499, FORMAT="folded", LOG="stderr"), where)
-        self.assertEqual((ran.returncode, ran.stdout), (alone.returncode, alone.stdout), ran.stderr)
+        self.assertEqual((ran.returncode, ran.stdout), self.alone[key], ran.stderr)
         if ran.results():
             return ran.result()
         self.assertEqual(len(re.findall("would kill the process for", ran.stderr)), 1, ran.stderr)
         return None
 
-    def every_call(self, engine):
-        for call in sized(OWN_CALLS, OWN_CALLS + MORE_CALLS):
+    def every_call(self, engine, quick=OWN_CALLS):
+        for call in sized(quick, OWN_CALLS + MORE_CALLS):
             with self.subTest(call=call, engine=engine):
                 self.check("kill", [call], [host("ends"), "return", "60"], engine, f"{engine}-{call}")
 
+    def every_service(self, programs, engines):
+        """perf_event_open is not among the calls of a service: then there are timers."""
+        self.need("systemd-analyze")
+        service, removed = STRICT_SERVICE
+        allowed = calls_of(*service)
+        filters = {"service": ("allow", allowed), "strict service": ("allow", allowed - set().union(*map(calls_of, removed))),
+                   "advised": ("kill", set().union(*map(calls_of, ADVISED)))}
+        for (name, (kind, calls)), (what, program), engine in itertools.product(filters.items(), programs.items(), engines):
+            with self.subTest(filter=name, program=what, engine=engine):
+                result = self.check(kind, calls, program, engine, f"{name}-{what}-{engine}")
+                self.assertIsNotNone(result)
+
+    def every_set(self, engines):
+        """Each of systemd's sets, killed: what a service's author takes away one by one."""
+        self.need("systemd-analyze")
+        listed = subprocess.run(["systemd-analyze", "syscall-filter"], capture_output=True, text=True, check=True).stdout
+        sets = [line for line in listed.splitlines() if line.startswith("@") and line != "@known"]
+        self.assertGreater(len(sets), 20)
+        sets.remove("@process")  # has clone(2), which nobody can try: docs/signal-safety.md
+        for name, engine in itertools.product(sets, engines):
+            with self.subTest(killed=name, engine=engine):
+                self.check("kill", calls_of(name), [host("ends"), "return", "60"], engine, f"{engine}-{name[1:]}")
+
+
+ONE, THREADS, FORK = {"one": [host("ends"), "return", "150"]}, {"threads": [host("threads"), "living", "20"]}, {"fork": [host("family"), "fork"]}
+
+
+class Filters(InFilter):
     def test_calls_ring(self):
         self.every_call("ring")
 
@@ -83,37 +114,31 @@ class Filters(Case):
         self.every_call("timer")
 
     def test_calls_signal(self):
-        self.every_call("signal")
+        """The timers' but for what its events need."""
+        self.every_call("signal", ["perf_event_open", "ioctl", "close_range", "kill"])
 
-    @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd-analyze is not installed")
     def test_services(self):
-        """perf_event_open is not among the calls of a service: then there are timers."""
-        service, removed = STRICT_SERVICE
-        allowed = calls_of(*service)
-        filters = {"service": ("allow", allowed), "strict service": ("allow", allowed - set().union(*map(calls_of, removed))),
-                   "advised": ("kill", set().union(*map(calls_of, ADVISED)))}
-        programs = {"one": [host("ends"), "return", "150"], "threads": [host("threads"), "living", "20"],
-                    "fork": [host("family"), "fork"]}
-        for (name, (kind, calls)), (what, program) in itertools.product(filters.items(), programs.items()):
-            for engine in ("auto", "timer"):
-                with self.subTest(filter=name, program=what, engine=engine):
-                    result = self.check(kind, calls, program, engine, f"{name}-{what}-{engine}")
-                    self.assertIsNotNone(result)
+        self.every_service(ONE | THREADS | FORK, sized(["auto"], ["auto", "timer"]))
 
-    @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd-analyze is not installed")
-    def test_sets(self):
-        """Each of systemd's sets, killed: what a service's author takes away one by one."""
-        listed = subprocess.run(["systemd-analyze", "syscall-filter"], capture_output=True, text=True, check=True).stdout
-        sets = [line for line in listed.splitlines() if line.startswith("@") and line != "@known"]
-        self.assertGreater(len(sets), 20)
-        sets.remove("@process")  # has clone(2), which nobody can try: docs/signal-safety.md
-        for name, engine in itertools.product(sets, sized(["auto"], ["auto", *ENGINES])):
-            with self.subTest(killed=name, engine=engine):
-                self.check("kill", calls_of(name), [host("ends"), "return", "60"], engine, f"{engine}-{name[1:]}")
+    if SIZE == "all":  # in the quick set an ordinary user has them, as services do
+        def test_sets(self):
+            self.every_set(["auto", *ENGINES])
 
 
-class OrdinaryUser(Filters):
+class OrdinaryUser(InFilter):
+    """Who has rings and timers together."""
+
     def setUp(self):
         super().setUp()
         self.user = ordinary_user(self)
         self.directory.chmod(0o755)
+
+    def test_calls(self):
+        for engine in sized(["auto"], ["auto", *ENGINES]):
+            self.every_call(engine)
+
+    def test_services(self):
+        self.every_service(sized(FORK, ONE | THREADS | FORK), sized(["auto"], ["auto", "timer"]))
+
+    def test_sets(self):
+        self.every_set(sized(["auto"], ["auto", *ENGINES]))

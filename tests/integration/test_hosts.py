@@ -110,19 +110,30 @@ assert HANDLER_HOSTS <= {argv[:2] for argv, _ in HOSTS}
 # To these programs the handler does the same whoever sends its signal: in the quick set it is the timer only.
 SAME_FROM_ANY_SOURCE = {"alternate_stacks", "dlopen_loop", "registers", "sanitized", "stacks", "storms"}
 assert SAME_FROM_ANY_SOURCE <= {argv[0] for argv in HANDLER_HOSTS}
+# Programs about signals and their stacks. Rings send none: what is left is that the library takes nothing from such a host, which
+# one of each shows. As an ordinary user they are in test_signals_in_every_engine.
+OF_SIGNALS = {"alternate_stacks", "blocked_signals"}
+OF_SIGNALS_WITHOUT = {("alternate_stacks", "rules"), ("blocked_signals",)}
 # Of these, what an emulated CPU runs; and one of each other program in the ring engine.
 EMULATED_HOSTS = {("handlers",), ("blocked_signals",), ("family", "fork"), ("threads", "raw"), ("stacks", "switch"),
                   ("stacks", "alternate"), ("storms", "longjmp"), ("sandbox", "filter")}
 EMULATED_OTHERS = {("family", "spawn"), ("privileges", "setuid"), ("last_thread", "alone"), ("storms", "throw"), ("destructors",),
                    ("sandbox", "child"), ("limits", "descriptors"), ("system_calls",), ("forking_server", "4")}
-assert EMULATED_HOSTS | EMULATED_OTHERS <= {argv[:2] for argv, _ in HOSTS}
+assert EMULATED_HOSTS | EMULATED_OTHERS | OF_SIGNALS_WITHOUT <= {argv[:2] for argv, _ in HOSTS}
 
 
-def takes_part(argv, signals):
-    """Whether a host is run, in an engine with `signals` or without."""
+def takes_part(argv, engine):
+    """Whether a host is run in an engine: where its code is what the host may meet. auto: of an ordinary user."""
+    key = argv[:2]
     if EMULATED:
-        return argv[:2] in (EMULATED_HOSTS if signals else HANDLER_HOSTS | EMULATED_OTHERS)
-    return SIZE == "all" or not signals or argv[:2] in HANDLER_HOSTS
+        return key in (HANDLER_HOSTS | EMULATED_OTHERS if engine == "ring" else EMULATED_HOSTS)
+    if SIZE == "all":
+        return True
+    if engine == "ring":
+        return argv[0] not in OF_SIGNALS or key in OF_SIGNALS_WITHOUT
+    if engine == "timer":
+        return key in HANDLER_HOSTS
+    return key in HANDLER_HOSTS and argv[0] not in SAME_FROM_ANY_SOURCE and (engine == "signal" or argv[0] not in OF_SIGNALS)
 
 
 # How a host ends, and its results: with a folded file, or only the .fprobe.
@@ -138,6 +149,7 @@ assert HANDLER_ENDS <= ENDS.keys()
 
 
 class HostCase(Case):
+    WORK = sized(0.5, 1)  # of the CPU time that a host uses
     alone = {}  # what each host does without FlameProbe
     user = []  # the command that changes the user, and its successor that preloads
 
@@ -149,7 +161,7 @@ class HostCase(Case):
         if key not in self.alone:
             directory = self.fresh_directory(where + "-alone")
             os.chmod(directory, 0o777)
-            ran = run([*self.user, *self.fill_in(argv, directory)], directory, clean_environment(), timeout)
+            ran = run([*self.user, *self.fill_in(argv, directory)], directory, clean_environment(HOST_WORK=self.WORK), timeout)
             self.assertFalse(ran.timed_out, "the host itself takes too long")
             self.alone[key] = ran.returncode, ran.stdout
         return self.alone[key]
@@ -161,7 +173,7 @@ class HostCase(Case):
             self.skipTest(f"{argv[1:]} needs rights that this user has not")
         directory = self.fresh_directory(where)
         os.chmod(directory, 0o777)  # for hosts that drop their rights
-        env = profiled(**settings)
+        env = profiled(**settings) | {"HOST_WORK": str(self.WORK)}
         before = [*self.user, "env", f"LD_PRELOAD={env.pop('LD_PRELOAD')}"] if self.user else []
         mine = run([*before, *self.fill_in(argv, directory)], directory, env, timeout)
         self.assertFalse(mine.timed_out, f"hangs under FlameProbe; stdout {mine.stdout!r}, stderr {mine.stderr!r}")
@@ -187,9 +199,7 @@ class Lives(HostCase):
     def check(self, engine):
         self.need_engine(engine)
         for argv, functions in HOSTS:
-            if not takes_part(argv, signals=engine != "ring"):
-                continue
-            if SIZE == "quick" and engine == "signal" and argv[0] in SAME_FROM_ANY_SOURCE:
+            if not takes_part(argv, engine):
                 continue
             with self.subTest(engine=engine, host=" ".join(argv)):
                 ran = self.beside([str(host(argv[0])), *argv[1:]], f"{'-'.join(argv[:2])}-{engine}".replace("/", ""),
@@ -276,7 +286,7 @@ class OrdinaryUser(HostCase):
 
     def test_lives(self):
         for argv, functions in HOSTS:
-            if not takes_part(argv, signals=True):
+            if not takes_part(argv, "auto"):
                 continue
             with self.subTest(host=" ".join(argv)):
                 ran = self.beside([str(host(argv[0])), *argv[1:]], "-".join(argv[:2]).replace("/", ""), {"FREQ": 997})
@@ -297,7 +307,7 @@ class OrdinaryUser(HostCase):
 
     def test_ends(self):
         for mode, expected in ENDS.items():
-            if SIZE == "quick" and mode not in HANDLER_ENDS:
+            if SIZE == "quick" and (mode not in HANDLER_ENDS or mode.startswith("once")):  # see test_signals_in_every_engine
                 continue
             with self.subTest(mode=mode):
                 ran = self.beside([str(host("ends")), mode], mode, {"FREQ": 997})
@@ -310,11 +320,11 @@ class OrdinaryUser(HostCase):
 
     def test_signals_in_every_engine(self):
         """What a host does with signals and their stacks, and how it ends by them."""
-        hosts = [argv for argv, _ in HOSTS if argv[0] in ("alternate_stacks", "blocked_signals") or argv == ("limits", "signals")]
+        hosts = [argv for argv, _ in HOSTS if argv[0] in OF_SIGNALS or argv == ("limits", "signals")]
         hosts += [("ends", mode) for mode in ENDS if mode.startswith("once")]
-        for number, engine in enumerate(ENGINES):
-            # Each host in one engine: as root they are in Lives, without a setting in test_lives.
-            for argv in hosts[number::len(ENGINES)] if SIZE == "quick" else hosts:
+        for number, engine in enumerate(engines := sized(("auto", *ENGINES[1:]), ("auto", *ENGINES))):
+            # Each host in one engine: as root they are in Lives. Auto has the rings too.
+            for argv in hosts[number::len(engines)] if SIZE == "quick" else hosts:
                 with self.subTest(engine=engine, host=" ".join(argv)):
                     ran = self.beside([str(host(argv[0])), *argv[1:]], f"{'-'.join(argv)}-{engine}", {"ENGINE": engine, "FREQ": 997})
                     if "exec" in argv:
@@ -472,7 +482,7 @@ class Ends(HostCase):
                 endings = {"fprobe"} if mode in ONLY_SPOOL and engine != "ring" else {"fprobe", "folded", "svg"}
                 wait_until(lambda: endings <= ran.result().endings, 20, f"{endings} after {mode}")
                 stacks = ran.result().stacks()
-                self.assert_function(stacks, "work_ms", at_least=70 if engine == "ring" else 15)
+                self.assert_function(stacks, "work_ms", at_least=self.WORK * (70 if engine == "ring" else 15))
                 self.check_whole(ran)
                 no_stack = mode == "overflow" and engine == "ring"  # for the handler that tells where it ended
                 if expected in (-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGBUS, -signal.SIGFPE, -signal.SIGILL) and not no_stack:

@@ -1,5 +1,5 @@
 """Varnish's threads all register one alternate signal stack, for the handler that reports a panic. Under load, as root and as an
-ordinary user, in every engine that sends signals, its worker lives on and leaves a picture."""
+ordinary user, in every engine, its worker lives on and leaves a picture."""
 
 import os
 import socket
@@ -73,7 +73,7 @@ class Varnish(Case):
                 "-f", directory / "here.vcl", "-n", directory / "state", "-s", "malloc,16m", "-p", "thread_pool_min=20"]
         with started(argv, directory, env) as process:
             wait_until(lambda: (found := connect(port)) is not None and found.close() is None, 60, "the server's port")
-            self.assertGreater(self.load(port, sized(2, 5)), 100)
+            self.assertGreater(self.load(port, sized(1, 5)), 100)
             process.terminate()
             self.assertEqual(process.wait(60), 0)
         log = "".join(path.read_text() for path in directory.glob("*.log"))
@@ -85,11 +85,11 @@ class Varnish(Case):
     def test_as_an_ordinary_user(self):
         user = ordinary_user(self)
         os.chmod(self.directory, 0o755)
-        for engine in sized(("auto", ENGINES[-1]), ("auto", *ENGINES)):  # auto has the rings and the timers
+        for engine in sized(("auto",), ("auto", *ENGINES)):  # auto has the rings and the timers
             with self.subTest(engine=engine):
                 self.check(engine, user)
 
     def test_every_engine(self):
-        for engine in ENGINES:
+        for engine in sized(("timer",), ENGINES):  # the host alternate_stacks is in each
             with self.subTest(engine=engine):
                 self.check(engine, [])
