@@ -1,5 +1,6 @@
 """Checks the stacks of tests/targets/deep, whose function names say what is right."""
 
+import functools
 import re
 from dataclasses import dataclass
 
@@ -31,21 +32,25 @@ def path(seed):
         yield state >> 62
 
 
+@functools.cache
+def part(frame):
+    """(what it is, which) of a frame; (None, None) of others."""
+    found = FRAME.search(frame)
+    return found.groups() if found else (None, None)
+
+
 def parts(frames):
     """(bits of the seed, kinds of the path, frames of the recursion, whether the recursion is at the end)."""
     bits, kinds, recursions, bottom = [], [], 0, False
     for frame in frames:
-        found = FRAME.search(frame)
-        if not found:
-            continue
-        what, number = found.groups()
+        what, number = part(frame)
         if what == "spell":
             bits.append(int(number))
         elif what == "node":
             kinds.append(int(number))
         elif what == "recurse":
             recursions += 1
-        else:
+        elif what == "bottom":
             bottom = True
     return bits, kinds, recursions, bottom
 

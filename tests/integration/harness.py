@@ -290,7 +290,7 @@ def stolen_ns(since):
 
 def named(frames, function):
     """Whether a frame is this function, whatever its namespace, parameters and suffix."""
-    return any(re.search(rf"(?<!\w){re.escape(function)}(?!\w)", re.sub(r"_\[[ik]\]$", "", frame)) for frame in frames)
+    return any(re.search(rf"(?<!\w){re.escape(function)}(?!\w)", re.sub(r"_\[[ik]\]$", "", frame)) for frame in frames if function in frame)
 
 
 def without_holder(frames):

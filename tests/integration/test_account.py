@@ -8,7 +8,7 @@ import subprocess
 import time
 import unittest
 
-from harness import (LIBRARY, MAIN_ENGINES, Case, Result, Run, clean_environment, host, profiled, run, shares, sized, started, target,
+from harness import (LIBRARY, MAIN_ENGINES, SIZE, Case, Result, Run, clean_environment, host, profiled, run, shares, sized, started, target,
                      wait_until)
 
 NOT_PERMITTED = "[kernel, not permitted]"
@@ -27,10 +27,10 @@ class Accounts(Case):
         """Within a tenth: a loaded machine delays timers, so the 3 % of a quiet one cannot be asked for here."""
         for engine in MAIN_ENGINES:
             with self.subTest(engine=engine):
-                ran = run([host("ends"), "return", "1000"], self.fresh_directory(engine),
+                ran = run([host("ends"), "return", "600"], self.fresh_directory(engine),
                           profiled(ENGINE=engine, FREQ=397, FORMAT="json,folded,svg"))
                 told = summary(ran.result())
-                self.assertGreater(told["cpu_time"]["process_ns"], 0.95e9)
+                self.assertGreater(told["cpu_time"]["process_ns"], 0.57e9)
                 shown = sum(count for _, count in ran.result().stacks()) * told["sampling"]["period_ns"]
                 self.assertAlmostEqual(shown / told["cpu_time"]["process_ns"], 1, delta=0.1)
                 self.assertEqual(sum(t["samples"] for t in told["threads"]), told["samples"]["taken"])
@@ -43,7 +43,9 @@ class Accounts(Case):
         def on_one_cpu():
             os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
         for engine in MAIN_ENGINES:
-            for frequency, milliseconds, least in ((1, 2700, 1), (20000, 200, 20)):
+            # The lowest is one computation for all engines.
+            lowest = ((1, 2700, 1),) if SIZE == "all" or engine == "ring" else ()
+            for frequency, milliseconds, least in (*lowest, (20000, 200, 20)):
                 with self.subTest(engine=engine, frequency=frequency):
                     ran = run([host("ends"), "return", milliseconds], self.fresh_directory(f"{engine}-{frequency}"),
                               profiled(ENGINE=engine, FREQ=frequency, FORMAT="json,folded"),
@@ -168,12 +170,13 @@ class WhileOn(Case):
     def test_idle_threads_of_a_pool(self):
         """Each uses a tenth of a period of CPU time between two signals: together they have samples of what may
         be sampled."""
+        count = sized(100, 300)
         for engine in MAIN_ENGINES:
             with self.subTest(engine=engine):
                 directory = self.fresh_directory(engine)
                 env = profiled(ENGINE=engine, FREQ=99, SIGNAL="USR2", START="0", FORMAT="json,folded")
-                with started([target("lives"), "sleepers", "300", "20000", "20000"], directory, env, stdout=subprocess.DEVNULL) as process:
-                    wait_until(lambda: len(os.listdir(f"/proc/{process.pid}/task")) >= 301, 60, "all threads")
+                with started([target("lives"), "sleepers", count, "15000", "15000"], directory, env, stdout=subprocess.DEVNULL) as process:
+                    wait_until(lambda: len(os.listdir(f"/proc/{process.pid}/task")) > count, 60, "all threads")
                     for _ in range(10):
                         process.send_signal(signal.SIGUSR2)
                         time.sleep(0.3)

@@ -39,7 +39,7 @@ class Brief(Case):
             # Of the longer lives, at 99 Hz, the wider set knows.
             for frequency in sized((99, 999) if life_us < 1000 else (999,), (99, 999)):
                 with self.subTest(engine=engine, life_us=life_us, frequency=frequency):
-                    ran, (main_ns, brief_ns, process_ns) = self.profile("thread", life_us, sized(1500, 2500), ENGINE=engine,
+                    ran, (main_ns, brief_ns, process_ns) = self.profile("thread", life_us, sized(1500 if frequency < 999 else 800, 2500), ENGINE=engine,
                                                                        FREQ=frequency)
                     main, brief, every, period = self.weights(ran.result())
                     hits = every * min(1, TICK / frequency) if engine == "timer" else every
@@ -67,7 +67,7 @@ class Brief(Case):
         """Its samples are of user time only, and what is not sampled of a longer thread is the kernel's."""
         for life_us, frequency in sized(((300, 99), (2000, 999)), ((300, 99), (300, 999), (2000, 999))):
             with self.subTest(life_us=life_us, frequency=frequency):
-                ran, (_, brief_ns, process_ns) = self.profile("thread", life_us, 1500, ENGINE="signal", FREQ=frequency)
+                ran, (_, brief_ns, process_ns) = self.profile("thread", life_us, sized(1500 if frequency < 999 else 800, 1500), ENGINE="signal", FREQ=frequency)
                 _, brief, every, period = self.weights(ran.result())
                 self.assert_covered(every * period, process_ns, 0.05)
                 self.assertAlmostEqual(brief / every, brief_ns / process_ns, delta=0.1)
@@ -111,7 +111,7 @@ class Brief(Case):
     def test_threads_past_libc_are_not_missing(self):
         for engine in ("ring", "timer"):
             with self.subTest(engine=engine):
-                ran, (_, _, process_ns) = self.profile("raw", 500, 1500, ENGINE=engine, FREQ=999)
+                ran, (_, _, process_ns) = self.profile("raw", 500, sized(800, 1500), ENGINE=engine, FREQ=999)
                 _, _, every, period = self.weights(ran.result())
                 self.assert_covered(every * period, process_ns, 0.03)
 

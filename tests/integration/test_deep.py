@@ -10,7 +10,7 @@ from harness import EMULATED, MAIN_ENGINES, Case, Result, profiled, run, sized, 
 class Deep(Case):
     def verdict(self, engine, mode, amount, frequency, is_right, **settings):
         directory = self.fresh_directory(f"{mode}-{amount}-{engine}-{len(os.listdir(self.directory))}")
-        ran = run([target("deep"), mode, amount, sized(0.5, 1.5)], directory, profiled(ENGINE=engine, FREQ=frequency, FORMAT="folded", **settings))
+        ran = run([target("deep"), mode, amount, sized(0.3, 1.5)], directory, profiled(ENGINE=engine, FREQ=frequency, FORMAT="folded", **settings))
         self.assertEqual(ran.returncode, 0, ran.stderr)
         verdict = judge(ran.result().stacks(), is_right)
         self.assertGreater(verdict.all, 50, ran.stderr)
@@ -60,7 +60,7 @@ class Deep(Case):
         """Its calls tell which path it is, so that live memory can be believed."""
         for engine in MAIN_ENGINES:
             with self.subTest(engine=engine):
-                verdict = self.verdict(engine, "tree", int(sized(0.5, 1.5) * 1e6), 999, path_is_right)
+                verdict = self.verdict(engine, "tree", int(sized(0.3, 1.5) * 1e6), 999, path_is_right)
                 self.assertEqual(verdict.wrong, 0)
                 # A loaded machine reads late, never wrongly.
                 self.assertGreater(verdict.whole, verdict.all / 2)
@@ -94,7 +94,7 @@ class Deep(Case):
         """Where process_vm_readv is refused, as in some containers, the stack beyond the copy is read through /proc."""
         directory = self.fresh_directory("refused")
         ran = run([target("inject"), "process_vm_readv", "1+", "EPERM", "--after", "libflameprobe-core.so", "--report",
-                   directory / "report", "--", target("deep"), "tree", 1_500_000, 1.5], directory,
+                   directory / "report", "--", target("deep"), "tree", int(sized(0.6, 1.5) * 1e6), sized(0.6, 1.5)], directory,
                   profiled(ENGINE="timer", FREQ=999, FORMAT="folded", STACK=16384), timeout=60)
         if ran.returncode == 125:
             self.skipTest(f"no tracing here: {ran.stderr.strip()}")
@@ -111,7 +111,7 @@ class Deep(Case):
             for size in (1024, 61440):
                 with self.subTest(engine=engine, size=size):
                     directory = self.fresh_directory(f"advice-{engine}-{size}")
-                    ran = run([target("deep"), "recursion", 16, sized(0.5, 1.5)], directory,
+                    ran = run([target("deep"), "recursion", 16, sized(0.3, 1.5)], directory,
                               profiled(ENGINE=engine, FREQ=499, STACK=size))
                     facts = next(directory.glob("*.txt")).read_text()
                     self.assertEqual(": FLAMEPROBE_STACK=" in facts, size == 1024, facts)

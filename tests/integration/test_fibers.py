@@ -36,7 +36,7 @@ def short(frame):
 class Fibers(Case):
     def stacks(self, engine, kind, kibibytes=0, count=1, **settings):
         directory = self.fresh_directory(f"{kind}-{engine}-{kibibytes}-{count}-{settings.get('UNWIND', '')}")
-        ran = run([target("fibers"), kind, sized(0.5, 1.5), kibibytes, count], directory,
+        ran = run([target("fibers"), kind, sized(0.3, 1.5), kibibytes, count], directory,
                   profiled(ENGINE=engine, FREQ=499, FORMAT="folded", KERNEL="off", **settings))
         self.assertEqual(ran.returncode, 0, ran.stderr)
         working = [([short(frame) for frame in frames[1:]], hits) for frames, hits in ran.result().stacks()]
@@ -99,7 +99,7 @@ class Fibers(Case):
         for engine in MAIN_ENGINES:
             for kind in ("context", "fiber"):
                 with self.subTest(engine=engine, kind=kind):
-                    ran = run([target("fibers-boost"), kind, sized(0.5, 1.5)], self.fresh_directory(f"{kind}-{engine}"),
+                    ran = run([target("fibers-boost"), kind, sized(0.3, 1.5)], self.fresh_directory(f"{kind}-{engine}"),
                               profiled(ENGINE=engine, FREQ=499, FORMAT="folded", KERNEL="off"))
                     self.assertEqual(ran.returncode, 0, ran.stderr)
                     working = [(frames[1], hits) for frames, hits in ran.result().stacks() if short(frames[-1]) == "work"]

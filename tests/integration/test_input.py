@@ -171,7 +171,7 @@ class BadSettings(Case):
         for number, (name, value) in enumerate(self.BAD):
             with self.subTest(name=name, value=value):
                 directory = self.fresh_directory(f"{name}-{number}")
-                ran = run([host("ends"), "return", "200"], directory, profiled(**{name: value}))
+                ran = run([host("ends"), "return", "100"], directory, profiled(**{name: value}))
                 self.assertEqual((ran.returncode, ran.stdout), (6, "ending by return\n"))
                 lines = ran.stderr.splitlines()
                 self.assertEqual(len(lines), 1, ran.stderr)

@@ -146,7 +146,7 @@ class Live(Shown):
         self.assertEqual(page.wait(30), 0)
 
     def test_run_serves_while_the_command_runs(self):
-        work = "import time\nend = time.time() + 4\nwhile time.time() < end: sum(range(1000))"
+        work = "import time\nend = time.time() + 2\nwhile time.time() < end: sum(range(1000))"
         ran = self.enterContext(started([COMMAND, "run", "--live", "-F", "499", "-o", "ran", "--", *BUSY[:2], work],
                                         self.directory, clean_environment(), stderr=subprocess.PIPE))
         url = ran.stderr.readline().split("live: ")[1].strip()

@@ -12,7 +12,7 @@ from collections import defaultdict
 
 from harness import COMMAND, Case, clean_environment, ordinary_user, profiled, read_folded, render, run, sized, started, target, wait_until
 
-SECONDS = sized(2, 30)
+SECONDS = sized(1, 30)
 KINDS = ["catalog", "cpu", "timed", "reader", "writer", "recursive", "checking", "adaptive", "robust", "priority"]
 HELD = re.compile(r"\[held by (.*)\]")
 SAMPLED = "[its CPU sample nearest in time]"

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -57,15 +58,15 @@ class Exact(Case):
             if not (PROGRAMS / program).exists():
                 continue
             with self.subTest(program=program):
-                self.check(program, "ring", 3989, sized(700, 1500, 100))
+                self.check(program, "ring", 3989, sized(400, 1500, 100))
 
     def test_timer(self):
         # At most one sample a tick of the kernel: where ticks are late (a busy virtual machine), one sample counts for
         # several, and chance with it. The lower the rate, the less.
-        self.check("exact_shares_O2", "timer", 99, sized(2500, 6000, 300))
+        self.check("exact_shares_O2", "timer", 99, sized(1500, 6000, 300))
 
     def test_signal(self):
-        self.check("exact_shares_O2", "signal", 997, sized(1500, 4000, 200))
+        self.check("exact_shares_O2", "signal", 997, sized(800, 4000, 200))
 
 
 class Languages(Case):
@@ -177,7 +178,7 @@ class Guards(Case):
                         self.assertIn(previous, ("beginning", "ret"), code)
 
     def test_any_number_leaves_the_result_no_bigger(self):
-        guards = sized(3 * 10**8, 10**9)
+        guards = sized(15 * 10**7, 10**9)
         sizes = {}
         seconds = None
         for mode in ("guards", "plain"):
@@ -350,15 +351,23 @@ class Lives(Case):
 class Installed(Case):
     """An installed copy, as users have it, and their projects built against it."""
 
+    @classmethod
+    def setUpClass(cls):
+        cls.installed = Path(tempfile.mkdtemp(prefix="flameprobe-installed-"))
+        cls.addClassCleanup(shutil.rmtree, cls.installed, ignore_errors=True)
+        if shutil.which("meson") is None:
+            raise unittest.SkipTest("meson is not installed")
+        if not os.access(BUILD / "meson-logs", os.W_OK):
+            raise unittest.SkipTest("the build directory is another user's, and meson writes there what it installs")
+        done = run(["meson", "install", "-C", BUILD, "--no-rebuild", "--destdir", cls.installed], BUILD, env=dict(os.environ),
+                   timeout=300)
+        if done.returncode != 0:
+            raise AssertionError(f"{done.stdout[-500:]}{done.stderr[-500:]}")
+
     def setUp(self):
         super().setUp()
-        self.need("meson")
-        if not os.access(BUILD / "meson-logs", os.W_OK):
-            self.skipTest("the build directory is another user's, and meson writes there what it installs")
-        self.stage = self.directory / "stage"
-        done = run(["meson", "install", "-C", BUILD, "--no-rebuild", "--destdir", self.stage], BUILD, env=dict(os.environ),
-                   timeout=300)
-        self.assertEqual(done.returncode, 0, f"{done.stdout[-500:]}{done.stderr[-500:]}")
+        self.stage = self.directory / "stage"  # some tests change it
+        shutil.copytree(self.installed, self.stage, symlinks=True)
         found = list(self.stage.rglob("flameprobe.pc"))
         self.assertEqual(len(found), 1, "flameprobe.pc is not installed")
         self.pkgconfig = found[0].parent

@@ -14,7 +14,7 @@ import pprof_rules
 from harness import (COMMAND, Case, named, ordinary_user, profiled, read_folded, render, run, sized, target,
                      without_holder)
 
-SECONDS = sized(3, 10)
+SECONDS = sized(2, 10)
 WAITS = {"wait_nanosleep": "clock_nanosleep", "wait_briefly": "clock_nanosleep", "wait_poll": "poll", "wait_epoll": "epoll_wait",
          "wait_read": "read", "wait_mutex": "futex", "wait_condition": "futex", "wait_join": "futex"}
 
