@@ -72,6 +72,7 @@ class Browser:
             options.add_argument(flag)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         self.driver = webdriver.Chrome(service=Service(os.environ.get("CHROMEDRIVER", "/usr/bin/chromedriver")), options=options)
+        self.is_now = None  # the window's size
 
     def __enter__(self):
         return self
@@ -89,6 +90,9 @@ class Browser:
         return self.driver.execute_script(script, *arguments)
 
     def size(self, width, height):
+        if self.is_now == (width, height):
+            return
+        self.is_now = width, height
         self.driver.set_window_size(width, height)
         # Observers of size run in the frame after the change.
         self.driver.execute_async_script("const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 50)))")
