@@ -6,7 +6,7 @@ import {fewColumns, functionColumns} from "./columns.js";
 import {Compare} from "./compare.js";
 import {fillChips, fillFacets, fillLegend} from "./controls.js";
 import {NO_KIND} from "./data.js";
-import {Details} from "./details.js";
+import {Details, mostLike, nameOf} from "./details.js";
 import {Finder} from "./finder.js";
 import {Graph} from "./graph.js";
 import {LazyTree} from "./lazy_tree.js";
@@ -19,7 +19,7 @@ import {Table} from "./table.js";
 import {TimeTree} from "./time_tree.js";
 import {Timeline} from "./timeline.js";
 import {fit, fitName} from "../shared/labels.js";
-import {count, find, roundShare} from "./tools.js";
+import {find, roundShare} from "./tools.js";
 
 const FEW_ROOM = 208;  // pixels: a table of seven functions, and its distance
 
@@ -102,21 +102,9 @@ export class Page {
     this.timeline.addWaits(waits);
     this.legend();
   }
-  // Of a folded box what it folds: "27 frames of tokio, std …", "kernel: tcp_sendmsg".
-  nameOf(node) {
-    if (node.inside) return "… kernel: " + this.name(node.way[node.way.length - 1].fn);
-    if (!node.folded) return this.name(node.fn);
-    const places = Array.from(new Set(node.folded.map(({fn}) => this.profile.family(fn)))), some = places.slice(0, 3).join(", ");
-    return `… ${count(node.folded.length)} frames of ${some}${places.length > 3 ? " …" : ""}`;
-  }
   name(fn) { return this.state.long ? this.profile.name(fn) : this.profile.shortName(fn); }
   // In tables. Whole names are cut at their end, of short ones the end tells most.
   fitted(fn, room) { return (this.state.long ? fit : fitName)(this.pen, this.name(fn), room); }
-  // Of frames that are one box the first of those that most are like.
-  mostLike(folded) {
-    const {role} = this.profile.functions, alike = folded.map(({fn}) => folded.filter((other) => role[other.fn] === role[fn]).length);
-    return folded[alike.indexOf(Math.max(...alike))].fn;
-  }
   color(fn) { return this.theme.shades[this.profile.functions.color[fn]]; }
   get differs() { return this.compare !== null && this.compare.differs; }
   // In a comparison a zoom in one graph is repeated in the other.
@@ -133,8 +121,8 @@ export class Page {
     this.pen = Object.assign(document.createElement("canvas").getContext("2d"), {font});
     const {actions, finder} = this;
     const context = {
-      font, name: (node) => this.nameOf(node),
-      color: (node, tree) => this.differs ? (node.folded ? this.theme.plain : this.theme.colors[this.compare.shade(tree, node)]) : this.color(node.folded ? this.mostLike(node.folded) : node.fn),
+      font, name: (node) => nameOf(this, node),
+      color: (node, tree) => this.differs ? (node.folded ? this.theme.plain : this.theme.colors[this.compare.shade(tree, node)]) : this.color(node.folded ? mostLike(this.profile, node.folded) : node.fn),
       share: (node, tree) => this.differs ? this.compare.signed(this.compare.main(tree, node)) : roundShare(node.weight ?? node.total, tree.all),
       shareAlpha: () => this.theme.share,
       plain: () => this.theme.plain, ink: () => this.theme.ink, mark: () => this.theme.mark, focus: () => this.theme.focus,

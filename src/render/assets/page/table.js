@@ -23,6 +23,7 @@ export class Table {
     this.list.selected = 0;
     const none = rows.filter(this.isNone);
     this.none.textContent = none.length ? this.sum(none) : "";
+    this.none.title = "Time that no function has: these rows stand last";
     this.sort(this.key, this.down);
   }
   sort(key, down) {
