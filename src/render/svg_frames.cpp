@@ -241,9 +241,11 @@ Result<Preview> preview_markup(const NamedProfile& profile, const Palette& palet
     if (!options.reverse && !options.every_frame) fold_rows(*tree, profile, roles);
     const std::vector<std::string> classes =
         colored ? box_classes(profile, *tree, palette, roles) : std::vector(tree->boxes.size(), Palette::plain_class());
+    FlameGraphOptions narrow = options;
+    narrow.width = 880;  // what the table beside it leaves of 1,400 pixels: labels are made for that
     Preview preview;
     preview.picture = "<svg width=\"100%\" height=\"" + std::to_string((tree->depth + 1) * page_row.row) + "\">\n" +
-                      Frames(profile, *tree, roles, classes, palette, options, page_row).plain_markup() + "</svg>";
+                      Frames(profile, *tree, roles, classes, palette, narrow, page_row).plain_markup() + "</svg>";
     if (!colored) return preview;
     std::map<std::string, Shade> shades;
     for (const NamedShade& named : palette.classes()) shades[named.name] = named.shade;

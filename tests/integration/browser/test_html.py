@@ -52,6 +52,14 @@ class HtmlTest(PageTest):
             self.assertGreater(box[0], 1200)
             self.assertLess(box[1], box[2])
         self.page.dark(False)
+        self.page.size(1440, 900)  # beside the table's place
+        wider = self.page.run("""const boxes = Array.from(document.querySelectorAll('#preview rect'), (one) => one.getBoundingClientRect());
+          return Array.from(document.querySelectorAll('#preview text')).filter((text) => {
+            const at = text.getBoundingClientRect();
+            const box = boxes.find((one) => one.left <= at.left && at.left < one.right && one.top <= at.bottom - 5 && at.bottom - 5 < one.bottom);
+            return box && at.right > box.right;
+          }).map((text) => text.textContent)""")
+        self.assertEqual(wider, [])
         self.open()
         self.assertEqual(self.page.run("return document.querySelectorAll('#preview').length"), 0)
 
