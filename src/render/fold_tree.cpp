@@ -38,10 +38,12 @@ public:
             inside.push_back(at);
         }
         if (deepest < longest_chain) return;
-        const double least = static_cast<double>(boxes_[first].total) * least_naming / 100;
-        for (std::uint32_t at = first; at != 0 && is_kernel(at) && static_cast<double>(boxes_[at].total) >= least;
-             at = heaviest_[at])
-            tree_.folded[first].push_back(boxes_[at].function);
+        std::vector<FunctionId>& way = tree_.folded[first];
+        const auto leads = [&](std::uint32_t at) {
+            const double least = static_cast<double>(boxes_[first].total) * (way.size() > entering ? least_naming : 50);
+            return is_kernel(at) && static_cast<double>(boxes_[at].total) * 100 >= least;
+        };
+        for (std::uint32_t at = first; at != 0 && leads(at); at = heaviest_[at]) way.push_back(boxes_[at].function);
         fold(inside);
     }
 

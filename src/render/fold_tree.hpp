@@ -15,8 +15,10 @@ constexpr std::size_t longest_chain = 5;
 constexpr std::size_t rare_own = 8;
 /// In others' code so much of a chain's width, in percent, may leave it on the way.
 constexpr double most_leaving = 1;
-/// The kernel's row is named after the last function on its heaviest path that has so much of it, in percent.
+/// The kernel's row is named after the last function on its heaviest path that has so much of it, in percent. The first
+/// frames say only that it was entered, so on them half of it is enough.
 constexpr double least_naming = 80;
+constexpr std::size_t entering = 2;
 /// Whether it is others' code, of which a step less tells as much.
 constexpr bool is_others(Role role) { return role == Role::library || role == Role::glue; }
 /// Whether frames of this kind only lead on where they have one callee. Threads, scopes and notes say something.

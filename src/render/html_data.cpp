@@ -71,7 +71,8 @@ Json folding_json() {
     for (const Role role : {Role::own, Role::library, Role::glue, Role::kernel})
         if (is_others(role)) others.push_back(static_cast<unsigned>(role));
     return {{"longest", longest_chain},    {"kinds", std::move(kinds)}, {"rare", rare_own},
-            {"others", std::move(others)}, {"leaving", most_leaving},   {"naming", least_naming}};
+            {"others", std::move(others)}, {"leaving", most_leaving},   {"naming", least_naming},
+            {"entering", entering}};
 }
 
 Json text_json(const std::vector<SourceText>& text) {

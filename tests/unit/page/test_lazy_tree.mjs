@@ -5,7 +5,7 @@ import {LazyTree, framesTo} from "../../../src/render/assets/page/lazy_tree.js";
 // a > b > ... > g > (x 3, y 5), all of them one after the other; `kinds` of a to g.
 function profileOf(kinds = [0, 0, 0, 0, 0, 0, 0]) {
   const names = [..."abcdefgxy", "all"], fn = [9, 0, 1, 2, 3, 4, 5, 6, 7, 8], end = [10, 10, 10, 10, 10, 10, 10, 10, 9, 10];
-  return {all: 9, size: 10, fn, end, depth: 9, order: fn.map((_, at) => at), functions: {name: names, kind: [...kinds, 0, 0, 6], role: new Array(10).fill(2)}, folding: {longest: 5, kinds: [0, 1, 7], rare: 8, others: [1], leaving: 1, naming: 80},
+  return {all: 9, size: 10, fn, end, depth: 9, order: fn.map((_, at) => at), functions: {name: names, kind: [...kinds, 0, 0, 6], role: new Array(10).fill(2)}, folding: {longest: 5, kinds: [0, 1, 7], rare: 8, others: [1], leaving: 1, naming: 80, entering: 2},
     total: [8, 8, 8, 8, 8, 8, 8, 8, 3, 5], shape: {hidden: new Uint8Array(10), inner: null, alias: Uint32Array.from(names, (_, at) => at), recursion: false}};
 }
 const treeOf = (profile, look) => LazyTree.roots(profile, profile.total, profile.shape, look);
@@ -118,6 +118,10 @@ test("the kernel is one box, named after what nearly all of it leads to", () => 
   assert.equal(tree.unfold(kernel), kernel);
   assert.deepEqual(shown(tree, profile), shown(plain, profile));
   assert.deepEqual(shown(treeOf(profile, tree.look), profile), shown(plain, profile));
+});
+test("the kernel is not named after its entry where half of it is one call", () => {
+  const profile = kernelOf([100, 100, 100, 99, 99, 60, 40, 30, 20, 10]), tree = treeOf(profile, {byName: true, chains: true});
+  assert.equal(inside(tree.at("0.1.2").way.at(-1), profile), "e");
 });
 test("an address leads into the kernel", () => {
   const profile = kernelOf([100, 100, 100, 99, 99, 90, 85, 60, 20, 40]), tree = treeOf(profile, {byName: true, chains: true});

@@ -75,9 +75,9 @@ export class LazyTree {
     return folded;
   }
   // What stands on a frame of the kernel, its caller being none, is one box with it where it has many rows and is the
-  // kernel's: `inside` has its functions, and `way` is the path that nearly all of it has in common.
+  // kernel's: `inside` has its functions, and `way` is the path that most of it has in common.
   foldKernel(node) {
-    const {profile: {fn, end, functions: {kind}, folding: {longest, naming}}, shape: {alias, hidden, inner}, total} = this, inside = new Set(), open = [];
+    const {profile: {fn, end, functions: {kind}, folding: {longest, naming, entering}}, shape: {alias, hidden, inner}, total} = this, inside = new Set(), open = [];
     if (kind[node.parent.fn] === IN_KERNEL || node.open || this.look.opened?.has(this.kernelOf(node))) return node;
     let rows = 0;
     for (const first of node.boxes) {
@@ -92,7 +92,8 @@ export class LazyTree {
       }
     }
     if (rows <= longest) return node;
-    const heaviest = (one) => this.allKids(one).find((kid) => kid.total >= node.total * naming / 100 && kind[kid.fn] === IN_KERNEL), way = [];
+    const way = [], leads = (kid) => kid.total * 100 >= node.total * (way.length > entering ? naming : 50) && kind[kid.fn] === IN_KERNEL;
+    const heaviest = (one) => this.allKids(one).reduce((a, b) => a && a.total >= b.total ? a : leads(b) ? b : a, null);
     for (let one = node; one; one = heaviest(one)) way.push(one);
     return Object.assign(node, {inside: Array.from(inside, (of) => ({fn: of})), way, kids: []});
   }
