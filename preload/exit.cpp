@@ -1,17 +1,20 @@
-// The calls that end a process without running destructors.
+// The calls that end a process: without running destructors, or past ours.
+#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "core.hpp"
+#include "dispositions.hpp"
 #include "interpose.hpp"
+#include "parts.hpp"
 
 extern "C" __attribute__((visibility("hidden"))) void* __dso_handle;  // of the compiler: this library
 
 namespace flameprobe {
 namespace {
 
-void (*next_exit)(int) = nullptr;
-void (*next_Exit)(int) = nullptr;
+void (*next_exit)(int) = nullptr, (*next_at_once)(int) = nullptr, (*next_Exit)(int) = nullptr;
+constinit const int* first = nullptr;  // errno of the thread that was the first to end the process
 
 void finish() noexcept {
     const flameprobe_core* core = core_if_loaded();
@@ -30,13 +33,32 @@ __attribute__((constructor(101))) void finish_at_quick_exit() {
 }
 
 }  // namespace
+
+bool is_first_to_exit() noexcept {
+    const int* found = nullptr;
+    const int* const self = &errno;
+    return __atomic_compare_exchange_n(&first, &found, self, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ||
+           found == self;
+}
+
+void forget_exit_in_child() noexcept { __atomic_store_n(&first, nullptr, __ATOMIC_RELEASE); }
+
 }  // namespace flameprobe
 
 using namespace flameprobe;
 
+// libc gives each function that was registered to one of the threads that call exit. A thread for which none is left
+// ends the process, while another is still in ours. The name is another here, since a call of what never returns is no
+// tail call, and the caller of the host's functions would be a frame of ours.
+extern "C" __attribute__((visibility("default"))) void flameprobe_exit_(int status) __asm__("exit");
+void flameprobe_exit_(int status) {
+    if (is_of_this_process() && !is_first_to_exit()) finish();
+    next(next_exit, "exit")(status);
+}
+
 FLAMEPROBE_INTERPOSED __attribute__((noreturn)) void _exit(int status) {
     finish();
-    next(next_exit, "_exit")(status);
+    next(next_at_once, "_exit")(status);
     __builtin_unreachable();
 }
 

@@ -12,9 +12,13 @@
 namespace flameprobe {
 namespace {
 
-constexpr int fatal_signals[] = {SIGHUP,  SIGINT,    SIGQUIT, SIGILL,  SIGTRAP, SIGABRT, SIGBUS,
-                                 SIGFPE,  SIGUSR1,   SIGSEGV, SIGUSR2, SIGPIPE, SIGALRM, SIGSTKFLT,
-                                 SIGTERM, SIGVTALRM, SIGXCPU, SIGXFSZ, SIGIO,   SIGPWR,  SIGSYS};
+/// Not those that by default do nothing or stop the process (signal(7)), cannot be caught, or are libc's own.
+bool is_fatal(int number) {
+    constexpr int others[] = {SIGKILL, SIGSTOP, SIGCHLD, SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGURG, SIGWINCH};
+    for (const int other : others)
+        if (number == other) return false;
+    return number < __SIGRTMIN || number >= SIGRTMIN;
+}
 
 constinit int ending = 0;  // the tid that is writing the results
 
@@ -68,9 +72,9 @@ constinit bool left_out = false;
 void stand_in() {
     const bool ignores = is_init();
     left_out = ignores;
-    for (const int number : fatal_signals) {
-        if (!ignores || is_crash(number)) stand_in_for_default(number, on_fatal_signal);
-    }
+    const int last = SIGRTMAX;
+    for (int number = 1; number <= last; ++number)
+        if (ignores ? is_crash(number) : is_fatal(number)) stand_in_for_default(number, on_fatal_signal);
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ void begin_child() {
     reset_core_opening_in_child();
     keep_dispositions_of_this_process();
     forget_ending_in_child();
+    forget_exit_in_child();
     forget_entering_in_child();
     forget_other_threads();
     const flameprobe_core* const core = core_if_loaded();

@@ -26,6 +26,12 @@ void give_back_engines_stack() noexcept;
 /// Fills in at most `most` counts, and gives how many. Threads may count meanwhile. Async-signal-safe.
 size_t read_unit_counts(flameprobe_unit_count* counts, size_t most);
 
+// exit.cpp
+
+/// False in a thread that ends the process while another one does. Async-signal-safe.
+bool is_first_to_exit() noexcept;
+void forget_exit_in_child() noexcept;
+
 // go_code.cpp
 
 /// Does this address lie in a module that Go's linker made? Async-signal-safe.

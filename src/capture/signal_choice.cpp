@@ -30,9 +30,8 @@ bool sent_by_interval_timer(int signal) {
 }
 
 bool is_free(int signal) {
-    const std::uintptr_t handler = handler::installed(signal);
-    if (handler::is_ours(handler)) return true;
-    return handler == reinterpret_cast<std::uintptr_t>(SIG_DFL) && !sent_by_interval_timer(signal);
+    return handler::is_ours(handler::installed(signal)) ||
+           (is_default_for_host(signal) && !sent_by_interval_timer(signal));
 }
 
 // The text of /proc/self/task/TID/status of at most 64 threads, enough for a good choice; not of the caller, which is

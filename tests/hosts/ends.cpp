@@ -49,6 +49,22 @@ void handle_once(int number, int flags) {
     asm volatile("");
 }
 
+/// All at the same time: libc runs its functions in one of them, and the process ends in another.
+void exit_in_threads() {
+    pthread_t thread;
+    for (int number = 0; number < 4; ++number) {
+        const auto leave = [](void*) -> void* { std::exit(13); };
+        if (::pthread_create(&thread, nullptr, leave, nullptr) != 0) ::_exit(1);
+    }
+    ::pause();
+}
+
+void end_by_profiling_timer() {
+    const itimerval soon{{0, 0}, {0, 20'000}};
+    ::setitimer(ITIMER_PROF, &soon, nullptr);
+    work_ms(5000);
+}
+
 [[gnu::noinline]] unsigned last_function_overflows(unsigned depth) {
     volatile char frame[4096];
     frame[0] = static_cast<char>(depth);
@@ -60,6 +76,7 @@ void handle_once(int number, int flags) {
     if (is("timer")) leave_timer();
     if (is("overflow")) last_function_overflows(1);
     if (is("exit") || is("timer")) std::exit(7);
+    if (is("two_exits")) exit_in_threads();
     if (is("_exit")) ::_exit(8);
     if (is("_Exit")) std::_Exit(9);
     if (is("quick_exit")) std::quick_exit(10);
@@ -80,6 +97,9 @@ void handle_once(int number, int flags) {
     if (is("once") || is("once_on_stack")) ::raise(SIGTERM);
     if (is("hup")) ::raise(SIGHUP);
     if (is("usr1")) ::raise(SIGUSR1);
+    if (is("prof")) ::raise(SIGPROF);
+    if (is("prof_timer")) end_by_profiling_timer();
+    if (is("real_time")) ::raise(SIGRTMIN + 5);
     if (is("ignored")) work_after_signals();
     if (is("kill")) ::raise(SIGKILL);
     asm volatile("");

@@ -144,8 +144,9 @@ ENDS = {
     "once": -signal.SIGTERM, "once_on_stack": -signal.SIGTERM, "once_segv": -signal.SIGSEGV, "hup": -signal.SIGHUP, "usr1": -signal.SIGUSR1, "kill": -signal.SIGKILL,
 }
 ONLY_SPOOL = {"kill"}  # where the collector is a thread
-HANDLER_ENDS = {"return", "_exit", "abort", "segv", "overflow", "trap", "term", "kill", "once", "once_on_stack", "once_segv", "exit_group", "exit_thread"}
+HANDLER_ENDS = {"return", "_exit", "abort", "segv", "overflow", "trap", "term", "kill", "once", "once_on_stack", "once_segv", "exit_group", "exit_thread", "two_exits", "prof", "prof_timer", "real_time"}
 assert HANDLER_ENDS <= ENDS.keys()
+    "two_exits": 13, "prof": -signal.SIGPROF, "prof_timer": -signal.SIGPROF, "real_time": -(signal.SIGRTMIN + 5),
 
 
 class HostCase(Case):

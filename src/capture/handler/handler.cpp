@@ -189,13 +189,14 @@ bool is_tracer(int pid) noexcept {
     return false;
 }
 
-// A signal that is not ours does what it would have done without us. A tracer that gives one on late is its sender
-// then, and nothing tells that it is ours (ltrace): it may not end the host.
+// A signal that is not ours does what it would have done without us: that of a default action is the one for fatal
+// signals. A tracer that gives one on late is its sender then, and nothing tells that it is ours (ltrace): it may not
+// end the host.
 void pass_on(int signal, siginfo_t* info, void* context) noexcept {
     const std::uintptr_t handler = host_actions[signal].handler.load(std::memory_order_acquire);
     if (handler == reinterpret_cast<std::uintptr_t>(SIG_IGN)) return;
+    if (info->si_code == SI_USER && is_tracer(info->si_pid)) return;
     if (handler == reinterpret_cast<std::uintptr_t>(SIG_DFL)) {
-        if (info->si_code == SI_USER && is_tracer(info->si_pid)) return;
         // Every signal that we use kills by default. It is blocked until we return, and finds the default action then.
         const KernelAction action;
         system_call(SYS_rt_sigaction, long{signal}, &action, 0L, 8L);
