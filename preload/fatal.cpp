@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "core.hpp"
+#include "cpu/signal_frame.hpp"
 #include "dispositions.hpp"
 
 namespace flameprobe {
@@ -51,6 +53,7 @@ bool is_init() { return ::getpid() == 1; }
 
 void on_fatal_signal(int number, siginfo_t* info, void* context) {
     if (!is_fault(number, info) && is_init()) return;
+    cpu::permit_unaligned_access(*static_cast<const ucontext_t*>(context));
     const int saved = errno;
     const int tid = ::gettid();
     int none = 0;

@@ -1,10 +1,12 @@
-// Stacks that vanish: storms throw | longjmp. Several threads at once.
+// Stacks that vanish, and the check of alignment: storms throw | longjmp | aligned. Several threads at once.
 #include <csetjmp>
 #include <cstring>
 #include <stdexcept>
+#include <string_view>
 #include <thread>
 #include <vector>
 
+#include "alignment.hpp"
 #include "host.h"
 
 namespace {
@@ -59,10 +61,20 @@ void longjmp_storm() {
     CHECK(landed == 2000000);
 }
 
+/// Nothing here is unaligned, and a handler of ours must not fault by what it inherits.
+void aligned_storm() {
+    for (const double end = cpu_ms() + 100; cpu_ms() < end;) {
+        check_alignment(true);
+        crunch(3'000'000);
+        check_alignment(false);
+    }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-    void (*storm)() = argc > 1 && std::strcmp(argv[1], "throw") == 0 ? throw_storm : longjmp_storm;
+    const std::string_view mode = argc > 1 ? argv[1] : "";
+    void (*storm)() = mode == "throw" ? throw_storm : mode == "aligned" ? aligned_storm : longjmp_storm;
     std::vector<std::thread> threads;
     for (int i = 0; i < 3; ++i) threads.emplace_back(storm);
     storm();

@@ -70,6 +70,7 @@ HOSTS = [
     (("storms", "throw"), ("throw_storm",)),
     (("storms", "longjmp"), ("longjmp_storm",)),
     (("destructors",), ("work_before_main", "work_in_thread_local", "work_in_key", "work_in_atexit", "work_in_static")),
+    (("storms", "aligned"), ("aligned_storm",)),
     (("sandbox", "strict"), ("sandboxed_work",)),
     (("sandbox", "filter"), ("sandboxed_work",)),
     # The filter refuses the collector every file, so also the unwind tables: only the leaf is known.

@@ -214,6 +214,7 @@ void pass_on(int signal, siginfo_t* info, void* context) noexcept {
 
 void on_signal(int signal, siginfo_t* info, void* context) noexcept {
     Origin origin = Origin::foreign;
+    cpu::permit_unaligned_access(*static_cast<const ucontext_t*>(context));
     {
         const Visit visit;
         State* const state = visit.state();

@@ -13,6 +13,9 @@ namespace flameprobe::cpu {
 
 inline std::uint64_t interrupted_pc(const ucontext_t& context) noexcept { return context.uc_mcontext.pc; }
 
+/// A program may not change this CPU's check of alignment.
+inline void permit_unaligned_access(const ucontext_t&) noexcept {}
+
 /// In DWARF's order. Never false: 32-bit code (PSTATE.nRW) runs in processes of its own.
 inline bool copy_registers(const ucontext_t& context, Registers& out) noexcept {
     for (unsigned i = 0; i < 31; ++i) out.value[i] = context.uc_mcontext.regs[i];

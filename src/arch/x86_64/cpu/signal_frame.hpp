@@ -21,6 +21,17 @@ inline std::uint64_t interrupted_pc(const ucontext_t& context) noexcept {
     return static_cast<std::uint64_t>(context.uc_mcontext.gregs[REG_RIP]);
 }
 
+/// The kernel leaves EFLAGS.AC to a handler, where the host has set it: access to what is not aligned would fault.
+inline void permit_unaligned_access(const ucontext_t& context) noexcept {
+    constexpr greg_t alignment_check = 0x40000;
+    if ((context.uc_mcontext.gregs[REG_EFL] & alignment_check) == 0) return;
+    asm volatile(
+        "lea -128(%%rsp), %%rsp\n\tpushfq\n\tandq $-0x40001, (%%rsp)\n\tpopfq\n\tlea 128(%%rsp), %%rsp"  // the red zone
+        :
+        :
+        : "cc", "memory");
+}
+
 /// In DWARF's order. False for 32-bit code in a 64-bit process (the USER32_CS selector), which has another stack and
 /// other registers.
 inline bool copy_registers(const ucontext_t& context, Registers& out) noexcept {
