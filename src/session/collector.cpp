@@ -17,6 +17,7 @@
 #include "base/proc.hpp"
 #include "base/self_memory.hpp"
 #include "capture/alloc/host_allocations.hpp"
+#include "cpu/instructions.hpp"
 #include "sandbox/host_restrictions.hpp"
 #include "sandbox/own_calls.hpp"
 
@@ -55,6 +56,7 @@ int Collector::launch() {
 void* Collector::thread_main(void* self) {
     if (alloc::table() != nullptr) alloc::table()->exempt(1);  // for good
     auto* const collector = static_cast<Collector*>(self);
+    cpu::use_plain_floats();
     const bool outlives = collector->birth_.outlived(collector->commands_);
     if (!collector->life_.ends() && !allocate_thread_storage()) {
         collector->without_memory_ = true;

@@ -1,7 +1,9 @@
 /* What an interrupt must leave alone: errno, floating point control and state, and callee-saved registers, watched by
-   three threads that do nothing else. */
+   three threads that do nothing else. registers traps: with each floating point exception a trap, as in Fortran's
+   programs. 77 where there are no such traps. */
 #include <fenv.h>
 #include <pthread.h>
+#include <sys/wait.h>
 
 #include "host.h"
 
@@ -37,7 +39,20 @@ static void* watch_sums(void* unused) {
     return unused;
 }
 
-int main(void) {
+/* A child, and threads of its own, begin with the modes of the thread that makes them. */
+static int trap_in_children(void) {
+    if (feenableexcept(FE_ALL_EXCEPT) == -1) return 77;
+    int status = 1;
+    const pid_t child = fork();
+    crunch(100000000);
+    if (child == 0) _exit(0);
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    printf("no trap\n");
+    return 0;
+}
+
+int main(int argc, char** argv) {
+    if (argc > 1 && strcmp(argv[1], "traps") == 0) return trap_in_children();
     void* (*const watches[])(void*) = {watch_errno, watch_rounding, watch_sums};
     pthread_t threads[3];
     for (int i = 0; i < 3; ++i) CHECK(pthread_create(&threads[i], NULL, watches[i], NULL) == 0);

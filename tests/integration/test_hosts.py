@@ -91,6 +91,7 @@ HOSTS = [
     (("registers",), ("watch_errno", "watch_rounding", "watch_sums")),
     (("forking_server", "4"), ("answer",)),
     (("sanitized", "none"), ("sanitized_work",)),
+    (("registers", "traps"), ("trap_in_children",)),
     (("sanitized", "leak"), ("sanitized_work",)),
 ]
 

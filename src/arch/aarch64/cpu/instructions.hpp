@@ -74,6 +74,9 @@ private:
     std::uint64_t control_, status_;
 };
 
+/// For a thread of ours, which begins with the modes of the thread of the host that made it.
+inline void use_plain_floats() noexcept { asm volatile("msr fpcr, %0" : : "r"(std::uint64_t{0})); }
+
 /// To be called in a loop that waits for another thread.
 inline void relax() noexcept { asm volatile("yield"); }
 

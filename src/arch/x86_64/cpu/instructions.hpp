@@ -67,6 +67,12 @@ private:
     std::uint32_t host_;
 };
 
+/// For a thread of ours, which begins with the modes of the thread of the host that made it.
+inline void use_plain_floats() noexcept {
+    constexpr std::uint32_t as_a_program_begins = 0x1f80;
+    asm volatile("fninit\n\tldmxcsr %0" : : "m"(as_a_program_begins));
+}
+
 /// To be called in a loop that waits for another thread.
 inline void relax() noexcept { __builtin_ia32_pause(); }
 
