@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -145,8 +146,10 @@ constexpr std::array calls = {
     Call{SYS_exit_group, exit_by_number},
     Call{SYS_mlockall, Wrapper<&::mlockall>::call},
     Call{SYS_prctl, prctl_by_number},
+    Call{SYS_prlimit64, Wrapper<&::prlimit64>::call},
     Call{SYS_rt_sigaction, sigaction_by_number},
     Call{SYS_rt_sigtimedwait, wait_by_number},
+    Call{SYS_setrlimit, Wrapper<&::setrlimit64>::call},
     Call{SYS_setns, Wrapper<&::setns>::call},
     Call{SYS_sigaltstack, Wrapper<&::sigaltstack>::call},
 #ifdef SYS_signalfd  // newer kinds of CPU have only signalfd4

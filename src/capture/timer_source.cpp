@@ -1,5 +1,7 @@
 #include "capture/timer_source.hpp"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -194,7 +196,10 @@ Result<std::unique_ptr<TimerSource>> TimerSource::open(const CaptureOptions& opt
     memory->state().others_pending = pending_signals();
     handler::read_timer_limit(memory->state());
     memory->state().kernel_only = samples == Samples::kernel_time;
-    // Refused here rather than at start, so that another engine can be tried.
+    // Refused here rather than at start, so that another engine can be tried. preload/limits.cpp says why.
+    rlimit real_time{};
+    if (::getrlimit(RLIMIT_RTTIME, &real_time) == 0 && (real_time.rlim_cur == 0 || real_time.rlim_max == 0))
+        return Error{"where RLIMIT_RTTIME is 0 the kernel ends a process that has CPU timers"};
     const auto signal = choose_signal();
     if (!signal) return signal.error();
     auto source = std::make_unique<TimerSource>(std::move(*memory), options);

@@ -1,11 +1,12 @@
-/* A host that uses up what it may have: limits descriptors | memory | files | signals | locked | held MEBIBYTES. It
-   must get as much as without FlameProbe (descriptors: exactly), and go on. */
+/* A host that uses up what it may have: limits descriptors | memory | files | signals | locked | real_time | none_left
+   | held MEBIBYTES. It must get as much as without FlameProbe (descriptors: exactly), and go on. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include "host.h"
 
@@ -107,6 +108,29 @@ static NOINLINE void locked_memory(void) {
     printf("locked %d %d %d, mapped %d %d\n", now, after, both, some, more);
 }
 
+/* The kernel looks at this limit for every thread that has a CPU timer, and ends the process. */
+static NOINLINE void no_real_time(void) {
+    const struct rlimit none = {0, 0};
+    work_ms(80);
+    CHECK(setrlimit(RLIMIT_RTTIME, &none) == 0);
+    work_ms(80);
+    if (fork() == 0) {
+        work_ms(40);
+        _exit(0);
+    }
+    int status = 1;
+    CHECK(wait(&status) > 0 && status == 0);
+    printf("no real time, and on\n");
+}
+
+/* No file may be opened any more. */
+static NOINLINE void no_descriptors(void) {
+    const struct rlimit none = {0, 0};
+    CHECK(setrlimit(RLIMIT_NOFILE, &none) == 0);
+    work_ms(80);
+    printf("no descriptors, and on\n");
+}
+
 static NOINLINE void held_memory(size_t size) {
     CHECK(may_map(size));
     work_ms(200);
@@ -125,6 +149,10 @@ int main(int argc, char** argv) {
         signals_of_a_crowd();
     else if (strcmp(mode, "locked") == 0)
         locked_memory();
+    else if (strcmp(mode, "real_time") == 0)
+        no_real_time();
+    else if (strcmp(mode, "none_left") == 0)
+        no_descriptors();
     else if (strcmp(mode, "held") == 0 && argc > 2)
         held_memory((size_t)atoi(argv[2]) << 20);
     else

@@ -88,6 +88,7 @@ HOSTS = [
     (("limits", "files"), ()),
     (("limits", "signals"), ("signals_of_a_crowd",)),
     (("system_calls",), ("child_of_asker_work",)),
+    (("limits", "real_time"), ("no_real_time",)),
     (("registers",), ("watch_errno", "watch_rounding", "watch_sums")),
     (("forking_server", "4"), ("answer",)),
     (("sanitized", "none"), ("sanitized_work",)),
@@ -98,7 +99,7 @@ HOSTS = [
 # Hosts that a signal handler may disturb: signals, threads, stacks, libc's locks, sandboxes. In the quick set the engines with
 # handlers run only these, in the full set every host.
 HANDLER_HOSTS = {
-    ("handlers",), ("blocked_signals",), ("blocked_signals", "number"), ("blocked_signals", "in_waits"), ("blocked_signals", "handler"), ("blocked_signals", "exec"), ("limits", "signals"), ("family", "fork"), ("family", "exec"), ("family", "vfork"), ("family", "handler"), ("threads", "short"),
+    ("handlers",), ("blocked_signals",), ("blocked_signals", "number"), ("blocked_signals", "in_waits"), ("blocked_signals", "handler"), ("blocked_signals", "exec"), ("limits", "signals"), ("limits", "real_time"), ("registers", "traps"), ("storms", "aligned"), ("family", "fork"), ("family", "exec"), ("family", "vfork"), ("family", "handler"), ("threads", "short"),
     ("threads", "raw"),
     ("privileges", "unshare_by_number"), ("privileges", "unshare_in_thread"),
     ("last_thread", "pthread_exit"), ("last_thread", "c11"), ("last_thread", "uring"), ("dlopen_loop", "{plugin}"), ("stacks", "switch"), ("stacks", "alternate"),

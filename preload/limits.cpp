@@ -1,0 +1,46 @@
+// RLIMIT_RTTIME of 0, where a host lowers all limits. The kernel looks at it for threads of real-time priority, and for
+// those that have or had a CPU timer, of whatever priority: it kills the process then (kernel/time/posix-cpu-timers.c,
+// check_thread_timers). Alone nothing happens. With a microsecond, less than a tick, nothing happens either.
+#include <sys/resource.h>
+
+#include "core.hpp"
+#include "interpose.hpp"
+#include "is_mapped.hpp"
+
+namespace flameprobe {
+namespace {
+
+int (*next_setrlimit)(__rlimit_resource_t, const rlimit64*) = nullptr;
+int (*next_prlimit)(pid_t, __rlimit_resource, const rlimit64*, rlimit64*) = nullptr;
+
+/// What the kernel is told: `limits`, or what is put into `changed`.
+const rlimit64* with_room(int resource, const rlimit64* limits, rlimit64& changed) noexcept {
+    if (resource != RLIMIT_RTTIME || !is_mapped(reinterpret_cast<uintptr_t>(limits)) || !is_readable(limits))
+        return limits;
+    const flameprobe_core* core = core_if_loaded();
+    if ((limits->rlim_cur != 0 && limits->rlim_max != 0) || core == nullptr || core->attaches_threads() == 0)
+        return limits;
+    changed = {limits->rlim_cur != 0 ? limits->rlim_cur : 1, limits->rlim_max != 0 ? limits->rlim_max : 1};
+    return &changed;
+}
+
+}  // namespace
+}  // namespace flameprobe
+
+using namespace flameprobe;
+
+FLAMEPROBE_INTERPOSED int setrlimit64(__rlimit_resource_t resource, const rlimit64* limits) noexcept {
+    rlimit64 changed;
+    return next(next_setrlimit, "setrlimit")(resource, with_room(resource, limits, changed));
+}
+FLAMEPROBE_INTERPOSED int prlimit64(pid_t process, __rlimit_resource resource, const rlimit64* limits,
+                                    rlimit64* before) noexcept {
+    rlimit64 changed;
+    return next(next_prlimit, "prlimit")(process, resource, with_room(resource, limits, changed), before);
+}
+
+// The same for CPUs of 64 bits. In this code the names stand for those above (_FILE_OFFSET_BITS).
+FLAMEPROBE_INTERPOSED __attribute__((alias("setrlimit64"), copy(setrlimit64))) int flameprobe_setrlimit_(
+    __rlimit_resource_t, const rlimit64*) __asm__("setrlimit");
+FLAMEPROBE_INTERPOSED __attribute__((alias("prlimit64"), copy(prlimit64))) int flameprobe_prlimit_(
+    pid_t, __rlimit_resource, const rlimit64*, rlimit64*) __asm__("prlimit");
