@@ -68,8 +68,12 @@ constinit flameprobe_services services = {
 bool own_directory(char (&path)[PATH_MAX], bool of_file) {
     Dl_info info{};
     if (::dladdr(reinterpret_cast<const void*>(&own_directory), &info) == 0 || info.dli_fname == nullptr) return false;
+    char here[PATH_MAX] = "";
+    const bool relative = info.dli_fname[0] != '/';
+    if (!of_file && relative && ::getcwd(here, sizeof here) == nullptr) return false;
     if (of_file && ::realpath(info.dli_fname, path) == nullptr) return false;
-    if (!of_file && ::snprintf(path, sizeof path, "%s", info.dli_fname) >= PATH_MAX) return false;
+    if (!of_file && ::snprintf(path, sizeof path, "%s%s%s", here, relative ? "/" : "", info.dli_fname) >= PATH_MAX)
+        return false;
     char* const slash = ::strrchr(path, '/');
     if (slash != nullptr) *slash = '\0';
     return slash != nullptr;

@@ -97,7 +97,11 @@ bool lets_handlers_return(const void* program, unsigned long flags) {
 bool isolate_this_thread() {
     if (!take_empty_table()) return false;
     // The umask as the user set it, but the user that writes a result can also read it.
-    if (::unshare(CLONE_FS) == 0) ::umask(::umask(077) & 077);
+    if (::unshare(CLONE_FS) == 0) {
+        ::umask(::umask(077) & 077);
+        if (!filter_kills_for({SYS_chdir})) [[maybe_unused]]
+            const int left = ::chdir("/");
+    }
     // A library that writes a message to 1 or 2 must not write into a file of ours. A root may have no devices.
     int null = ::open("/dev/null", O_RDWR);
     if (null < 0) null = ::open("/", O_RDONLY);

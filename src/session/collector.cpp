@@ -20,6 +20,7 @@
 #include "cpu/instructions.hpp"
 #include "sandbox/host_restrictions.hpp"
 #include "sandbox/own_calls.hpp"
+#include "session/run_info.hpp"
 
 namespace flameprobe {
 namespace {
@@ -55,8 +56,8 @@ int Collector::launch() {
 // Created joinable, so that libc keeps the thread's storage, which a task may take over.
 void* Collector::thread_main(void* self) {
     if (alloc::table() != nullptr) alloc::table()->exempt(1);  // for good
-    auto* const collector = static_cast<Collector*>(self);
     cpu::use_plain_floats();
+    auto* const collector = static_cast<Collector*>(self);
     const bool outlives = collector->birth_.outlived(collector->commands_);
     if (!collector->life_.ends() && !allocate_thread_storage()) {
         collector->without_memory_ = true;
@@ -82,6 +83,7 @@ void Collector::prepare() {
     if (!isolated_before && filter_kills_for_ours()) {
         sampling_.give_up("nothing is sampled: " + filter_text::would_kill_for("system calls of the collector"));
     } else {
+        note_working_directory();
         isolated_before = isolate_this_thread();
         if (!isolated_before) {
             sampling_.give_up(

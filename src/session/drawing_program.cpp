@@ -25,6 +25,7 @@
 #include "capture/handler/raw_system_call.hpp"
 #include "sandbox/host_restrictions.hpp"
 #include "sandbox/own_calls.hpp"
+#include "session/run_info.hpp"
 #include "session/task.hpp"
 
 namespace flameprobe {
@@ -83,6 +84,7 @@ struct Start {
     const char* program;
     char* const* arguments;
     char* const* environment;
+    const char* directory;
     int input, output, nothing;
     char* stack;  // of the program's process, its upper end
     int error = 0;
@@ -96,6 +98,7 @@ int become_program(void* argument) {
     handler::system_call(SYS_rt_sigprocmask, SIG_SETMASK, &none, 0L, 8L);
     // A second Ctrl-C is not meant for it. A low priority counts only among programs of one session (sched(7)).
     handler::system_call(SYS_setpgid, 0L, 0L);
+    if (start->directory[0] != '\0') handler::system_call(SYS_chdir, start->directory);
     handler::system_call(SYS_dup3, start->input, STDIN_FILENO, 0);
     handler::system_call(SYS_dup3, start->output, STDOUT_FILENO, 0);
     handler::system_call(SYS_dup3, start->nothing, STDERR_FILENO, 0);
@@ -188,8 +191,10 @@ Result<Drawn> start_and_wait(const DrawingOrder& order, const Options& options, 
     if (!to || !nothing || !input) return Error{std::string("no descriptor is left: ") + strerrordesc_np(errno)};
     std::vector<std::string> arguments = arguments_for(*program, order, options), variables = environment();
     const std::vector<char*> argument_list = pointers(arguments), variable_list = pointers(variables);
-    Start start{program->c_str(), argument_list.data(), variable_list.data(), input.get(), to.get(), nothing.get(),
-                nullptr};
+    const char* const directory = is_in_host_process() && filter_kills_for({SYS_chdir}) ? "" : began_in;
+    Start start{
+        program->c_str(), argument_list.data(), variable_list.data(), directory, input.get(), to.get(), nothing.get(),
+        nullptr};
     if (const int error = run(start); error != 0)
         return Error{*program + " cannot be started: " + strerrordesc_np(error)};
     to = Descriptor();

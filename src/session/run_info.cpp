@@ -45,8 +45,9 @@ std::string dirty_text() {
 }
 
 std::vector<RunFact> facts_of_machine() {
-    const std::string directory =
-        is_watched_from_outside() ? link_target(host_proc_directory() + "/cwd") : working_directory();
+    const std::string directory = is_watched_from_outside() ? link_target(host_proc_directory() + "/cwd")
+                                  : began_in[0] != '\0'     ? std::string(began_in)
+                                                            : working_directory();
     const std::string commit = git_commit(directory);
     std::vector<RunFact> facts;
     if (is_watched_from_outside()) facts.push_back({"attached", "from outside, " + age_text() + " after it began"});
@@ -109,6 +110,12 @@ std::string executable_name() {
 std::string working_directory() {
     char path[PATH_MAX];
     return ::getcwd(path, sizeof path) != nullptr ? path : "/";
+}
+
+constinit char began_in[PATH_MAX] = "";
+
+void note_working_directory() noexcept {
+    if (::getcwd(began_in, sizeof began_in) == nullptr) began_in[0] = '\0';
 }
 
 }  // namespace flameprobe

@@ -16,5 +16,8 @@ std::string command_text(std::string_view arguments);
 std::string executable_name();
 /// The working directory, "/" if it is gone.
 std::string working_directory();
+/// Where the collector in a host began, or empty. It leaves it, so that the host may unmount it.
+extern char began_in[];
+void note_working_directory() noexcept;
 
 }  // namespace flameprobe

@@ -1,13 +1,14 @@
 /* A host that changes who or where it is:
-   privileges setuid | chroot DIR | chroot_in_child DIR | undumpable | chdir DIR | umask | unshare | unshare_by_number |
-   unshare_in_thread | pid_namespace | setns | crowd | vfork | no_new_privs.
-   77 where the change itself needs rights that this user has not. */
+   privileges setuid | chroot DIR | chroot_in_child DIR | chroot_children DIR | undumpable | chdir DIR | umask | unshare
+   | unshare_by_number | unshare_in_thread | pid_namespace | setns | crowd | vfork | no_new_privs | unmount DIR. 77
+   where the change itself needs rights that this user has not. */
 #include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -32,6 +33,17 @@ static void go_on_in_child(void) {
     if (child == 0) return;
     CHECK(waitpid(child, &status, 0) == child);
     exit(status != 0);
+}
+
+static void work_in_child(void) {
+    int status = 1;
+    const pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        work_ms(40);
+        exit(0);
+    }
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
 }
 
 /* Where there are other threads the kernel refuses, and the profiler must not begin to make way. */
@@ -110,6 +122,29 @@ static void gain_no_rights(void) {
     CHECK(child > 0 && waitpid(child, &status, 0) == child && WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
 }
 
+/* A process that began on the mounted file system leaves it, and unmounts it. */
+static int unmount(const char* below) {
+    char directory[PATH_MAX];
+    if (geteuid() != 0 || unshare(CLONE_NEWNS) != 0) return 77;
+    snprintf(directory, sizeof directory, "%s/mounted", below);
+    CHECK(mkdir(directory, 0700) == 0);
+    CHECK(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
+    CHECK(mount("none", directory, "tmpfs", 0, NULL) == 0 && chdir(directory) == 0);
+    int ends[2], status = 1;
+    CHECK(pipe(ends) == 0);
+    const pid_t child = fork();
+    CHECK(child >= 0);
+    if (child != 0) {
+        CHECK(chdir("/") == 0 && write(ends[1], "x", 1) == 1);
+        CHECK(waitpid(child, &status, 0) == child);
+        exit(status != 0);
+    }
+    before_change();
+    CHECK(read(ends[0], directory + strlen(directory) + 1, 1) == 1);
+    CHECK(chdir("/") == 0 && umount(directory) == 0);
+    return 0;
+}
+
 static int change(const char* mode, const char* directory) {
     if (strcmp(mode, "setuid") == 0) {
         if (geteuid() != 0) return 77;
@@ -119,11 +154,14 @@ static int change(const char* mode, const char* directory) {
         if (geteuid() != 0) return 77;
         if (strcmp(mode, "chroot_in_child") == 0) go_on_in_child();
         CHECK(chroot(directory) == 0 && chdir("/") == 0);
+        for (int i = 0; strcmp(mode, "chroot_children") == 0 && i < 4; ++i) work_in_child();
     } else if (strcmp(mode, "undumpable") == 0) {
         /* From then on the kernel hides where its image is. It stays after a failed exec. */
         CHECK(prctl(PR_SET_DUMPABLE, 0) == 0 && prctl(PR_GET_DUMPABLE) == 0);
         CHECK(execl("/nonexistent/program", "program", (char*)NULL) == -1 && errno == ENOENT);
         work_ms(200);
+    } else if (strcmp(mode, "unmount") == 0) {
+        return unmount(directory);
     } else if (strcmp(mode, "chdir") == 0) {
         CHECK(chdir(directory) == 0);
     } else if (strcmp(mode, "umask") == 0) {

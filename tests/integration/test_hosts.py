@@ -41,6 +41,7 @@ HOSTS = [
     (("privileges", "unshare_in_thread"), ("before_change", "after_change")),
     (("privileges", "setns"), ("before_change", "after_change")),
     (("privileges", "crowd"), ("before_change", "after_change")),
+    (("privileges", "unmount", "{dir}"), ("before_change", "after_change")),
     (("privileges", "pid_namespace"), ("before_change", "after_change")),
     (("privileges", "vfork"), ("before_change", "launched_work", "after_change")),
     (("privileges", "no_new_privs"), ("before_change", "late_work", "launched_work", "after_change")),
