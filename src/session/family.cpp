@@ -6,8 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <atomic>
+#include <new>
 
 #include "base/proc.hpp"
 #include "collect/profile_file.hpp"
@@ -47,7 +51,8 @@ Family read_family() {
     return found;
 }
 
-constinit Family* the_family = nullptr;  // no destructor: the collector outlives the host's
+constinit Family* the_family = nullptr;                    // no destructor: the collector outlives the host's
+constinit std::atomic<bool>* told_out_of_reach = nullptr;  // in memory that forked processes share
 
 /// The host's environment. A shell has libc's variable `environ` in its own memory (a copy relocation). The core is
 /// opened with RTLD_DEEPBIND: its own `environ` would be the one in libc, which is empty there. Not for the collector:
@@ -103,6 +108,20 @@ std::string run_stem(const Options& options) {
 
 // A launcher that became the program (env, nice) and has recorded nothing leaves its name to it.
 void mark_descendants(const Options& options, bool complained) {
+void expect_other_root() noexcept {
+    if (told_out_of_reach != nullptr) return;
+    void* const shared =
+        ::mmap(nullptr, sizeof *told_out_of_reach, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared != MAP_FAILED) told_out_of_reach = new (shared) std::atomic<bool>{false};
+}
+
+Result<void> reach_run(const Options& options) {
+    const std::string stem = run_stem(options);
+    if (told_out_of_reach == nullptr || ::access(stem.substr(0, stem.rfind('/') + 1).c_str(), F_OK) == 0) return {};
+    if (told_out_of_reach->exchange(true)) return Error{""};
+    return Error{"processes that are forked after chroot() are not sampled: they cannot reach " + stem + ".run"};
+}
+
     const std::string stem = run_stem(options);
     struct stat result {};
     // Before the program that it executed began, what the launcher recorded may have become the result.

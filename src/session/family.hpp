@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "base/result.hpp"
 #include "session/options.hpp"
 
 namespace flameprobe {
@@ -27,6 +28,11 @@ void leave_first_process() noexcept;
 bool first_process_lives();
 /// Where the run's results go, without their ending, as its first process would say.
 std::string run_stem(const Options& options);
+
+/// To be called before chroot(2): processes that are forked from then on may not reach the run's folder.
+void expect_other_root() noexcept;
+/// An error in such a process, if it does not. Only the first one's says anything.
+Result<void> reach_run(const Options& options);
 
 /// As it was found at the first call, which is to be before the host can change its environment and directory.
 const Family& family();

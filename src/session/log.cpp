@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/select.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,10 +17,18 @@ namespace flameprobe {
 
 namespace {
 
-/// A pipe may be full, or a terminal stopped: the host, which writes nothing, would not wait for their readers.
+/// A pipe may be full, or a terminal stopped: the host, which writes nothing, would not wait for their readers. poll(2)
+/// refuses more descriptors than the host may open, be it one.
 bool has_room(int descriptor, int patience_ms) {
     pollfd ready{descriptor, POLLOUT, 0};
-    return ::poll(&ready, 1, patience_ms) == 1 && (ready.revents & POLLOUT) != 0;
+    const int polled = ::poll(&ready, 1, patience_ms);
+    if (polled >= 0 || errno != EINVAL || descriptor >= FD_SETSIZE)
+        return polled == 1 && (ready.revents & POLLOUT) != 0;
+    fd_set only;
+    FD_ZERO(&only);
+    FD_SET(descriptor, &only);
+    timeval patience{0, patience_ms < 1000 ? 1000 * patience_ms : 999'999};
+    return ::select(descriptor + 1, nullptr, &only, nullptr, &patience) == 1;
 }
 
 }  // namespace

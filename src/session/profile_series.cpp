@@ -108,6 +108,7 @@ void ProfileSeries::sample_allocations() {
 }
 
 Result<void> ProfileSeries::begin(const Engine& engine, std::uint64_t start_ns) {
+    if (auto reached = reach_run(options_); !reached) return reached;
     rotation_ = Rotation(options_.most_bytes);
     begin_recording(engine, expand_path(options_.out, paths_), start_ns);
     if (options_.one_result()) recording_->place_by([this] { return place_in_run(); });

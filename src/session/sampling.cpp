@@ -234,6 +234,7 @@ void Sampling::image_is_gone() {
 }
 
 void Sampling::secure(uid_t user) {
+    if (user == no_user) expect_other_root();
     if (!on()) return;
     record_from_start();
     if (!on()) return;
@@ -284,7 +285,7 @@ void Sampling::give_up_signal() {
 }
 
 void Sampling::give_up(const std::string& why) {
-    log_.warning(why);
+    if (!why.empty()) log_.warning(why);
     if (!broken()) why_not_ = why;  // host threads read it from then on
     if (on()) engine_.source->stop();
     turn(Phase::broken);

@@ -126,6 +126,24 @@ class Messages(Case):
         for wrong in ("in the system", "/proc is not mounted", "a directory that can be written"):
             self.assertNotIn(wrong, ran.stderr)
 
+    def test_no_descriptor_any_more(self):
+        """poll(2) is refused then, by which it was found out whether stderr takes a message."""
+        ran = run([host("limits"), "none_left"], self.directory, profiled(FREQ=499, ENGINE="timer"))
+        self.assertEqual((ran.returncode, ran.stdout), (0, "no descriptors, and on\n"), ran.stderr)
+        self.assertIn("ulimit -n", ran.stderr)
+
+    def test_children_without_the_runs_folder(self):
+        """Each of them wrote two lines or three."""
+        if os.geteuid() != 0:
+            self.skipTest("chroot is root's")
+        for engine in MAIN_ENGINES:
+            with self.subTest(engine=engine):
+                directory = self.fresh_directory(engine)
+                (directory / "root").mkdir()
+                ran = run([host("privileges"), "chroot_children", directory / "root"], directory, profiled(FREQ=499, ENGINE=engine))
+                self.assertEqual((ran.returncode, ran.stdout), (0, "chroot_children done\n"), ran.stderr)
+                self.assertRegex(ran.stderr, r"\Aflameprobe: processes that are forked after chroot\(\) are not sampled: they cannot reach \S+\.run\n\Z")
+
     def test_no_thread(self):
         """A preloaded library's start has no caller that could be told."""
         os.chmod(self.directory, 0o755)
