@@ -126,7 +126,7 @@ bool drop_engines_signals(int number) noexcept {
 
 void yield_to_host(int number) noexcept {
     const flameprobe_core* core = core_if_loaded();
-    if (core == nullptr) return;
+    if (core == nullptr || number <= 0) return;  // a host may try 0, which for the core is every signal
     const int saved = errno;
     const bool sampled = core->signals_with(number) != 0;
     core->yield_signal(number);

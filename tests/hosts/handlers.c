@@ -104,9 +104,17 @@ static void by_number(void) {
     CHECK(signal(SIGUSR1, SIG_DFL) == count && signal(SIGPROF, SIG_DFL) == count);
 }
 
+/* HAProxy sets an action for 0 too, which is no signal. */
+static NOINLINE void work_after_none(void) {
+    CHECK(signal(0, count) == SIG_ERR && errno == EINVAL);
+    work_ms(60);
+    __asm__ volatile("");
+}
+
 int main(void) {
     static const int mine[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGSEGV, SIGALRM};
     default_everywhere();
+    work_after_none();
     nothing_blocked();
     for (size_t i = 0; i < sizeof mine / sizeof *mine; ++i) {
         struct sigaction action = {.sa_handler = count, .sa_flags = SA_RESTART}, before, after;

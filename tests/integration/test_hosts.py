@@ -15,7 +15,7 @@ from harness import (EMULATED, ENGINES, LIBRARY, MAIN_ENGINES, MISSES_TICKS, ROO
 
 # (program and arguments, functions that must be in some result). {dir} is the test's directory.
 HOSTS = [
-    (("handlers",), ()),
+    (("handlers",), ("work_after_none",)),
     (("blocked_signals",), ()),
     (("blocked_signals", "number"), ()),
     (("blocked_signals", "in_waits"), ()),
