@@ -90,11 +90,13 @@ void leave_first_process() noexcept {
     the_family->adopted = has_comma(::getenv(variable));
 }
 
-// A zombie has ended, though its parent may never take notice.
+// A zombie has ended, though its parent may never take notice; and one that exits makes no result any more. In the
+// kernel's flags (proc(5), /proc/PID/stat) both have PF_EXITING. So has a main thread that ended before the others.
 bool first_process_lives() {
+    constexpr int flags = 9, threads = 20, exiting = 4;
     if (::kill(family().pid, 0) != 0 && errno != EPERM) return false;
-    const auto status = read_small_file(("/proc/" + std::to_string(family().pid) + "/status").c_str());
-    return !status || status->find("\nState:\tZ") == std::string::npos;
+    const auto stat = read_small_file(("/proc/" + std::to_string(family().pid) + "/stat").c_str());
+    return !stat || (stat_number(*stat, flags) & exiting) == 0 || stat_number(*stat, threads) > 1;
 }
 
 std::string run_stem(const Options& options) {
@@ -106,8 +108,6 @@ std::string run_stem(const Options& options) {
     return expand_path(options.out, facts);
 }
 
-// A launcher that became the program (env, nice) and has recorded nothing leaves its name to it.
-void mark_descendants(const Options& options, bool complained) {
 void expect_other_root() noexcept {
     if (told_out_of_reach != nullptr) return;
     void* const shared =
@@ -122,6 +122,8 @@ Result<void> reach_run(const Options& options) {
     return Error{"processes that are forked after chroot() are not sampled: they cannot reach " + stem + ".run"};
 }
 
+// A launcher that became the program (env, nice) and has recorded nothing leaves its name to it.
+void mark_descendants(const Options& options, bool complained) {
     const std::string stem = run_stem(options);
     struct stat result {};
     // Before the program that it executed began, what the launcher recorded may have become the result.

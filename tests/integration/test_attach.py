@@ -320,6 +320,19 @@ class Odd(Attach):
         self.assertEqual(attached.wait(60), 1)
         self.assertRegex(attached.stderr.read(), rf"recording of process {program.pid} ended early: .*killed by SIGKILL")
 
+    def test_one_that_is_killed(self):
+        """Its recorder, which sees the pipe's end first, took it for alive and left the profile in the run's folder."""
+        program = self.python("spin()")
+        for number in range(sized(25, 100)):
+            directory = self.fresh_directory(f"killed-{number}")
+            attached = subprocess.Popen([COMMAND, "attach", "-o", directory / "out", "-f", "none", str(program.pid)],
+                                        stderr=subprocess.DEVNULL, env=clean_environment())
+            wait_until((directory / "out.run").exists, 30, "the run's folder")
+            attached.kill()
+            attached.wait()
+            wait_until((directory / "out.fprobe").exists, 30, "the profile")
+            self.assertEqual([path.name for path in directory.iterdir()], ["out.fprobe"])
+
     def test_no_descriptors_for_its_children(self):
         """They are left out, and said to be; nothing waits for them."""
         program = self.python("import subprocess\nall = [subprocess.Popen(['sleep', '60']) for _ in range(12)]\nprint('all', flush=True)\n"
