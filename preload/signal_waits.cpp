@@ -101,6 +101,13 @@ bool leaves_a_signal(const sigset_t& set) {
     return false;
 }
 
+/// To whom it was sent: the process's may be taken by any thread of it. Of another thread than the main one the kernel
+/// takes only a signal for itself (kernel/signal.c, do_rt_sigqueueinfo).
+void send_again(int number, siginfo_t& info) noexcept {
+    if (info.si_code != SI_TKILL && ::syscall(SYS_rt_sigqueueinfo, ::getpid(), number, &info) == 0) return;
+    ::syscall(SYS_rt_tgsigqueueinfo, ::getpid(), ::gettid(), number, &info);
+}
+
 // A handler of the host's may call these: dlsym must not be called there.
 __attribute__((constructor(101))) void find_functions() {
     next(next_sigtimedwait, "sigtimedwait");
@@ -118,7 +125,7 @@ bool drop_engines_signals(int number) noexcept {
     sigaddset(&one, number);
     while (by_kernel(&one, &info, &at_once) == number) {
         if (is_engines(info)) continue;
-        ::syscall(SYS_rt_tgsigqueueinfo, ::getpid(), ::gettid(), number, &info);
+        send_again(number, info);
         return true;
     }
     return false;

@@ -45,6 +45,10 @@ static int replace(const char* self) {
     return 1;
 }
 
+static void* take_signal(void* set) {
+    return sigtimedwait(set, NULL, &(struct timespec){1, 0}) == SIGPROF ? set : NULL;
+}
+
 /* One that an engine would sample with comes when the host itself sends it, and is pending then. */
 static void own_signal_comes(void) {
     sigset_t own, pending;
@@ -55,6 +59,13 @@ static void own_signal_comes(void) {
     work_ms(20);
     CHECK(sigpending(&pending) == 0 && sigismember(&pending, SIGPROF) == 1);
     CHECK(sigtimedwait(&own, NULL, &(struct timespec){0, 0}) == SIGPROF);
+    /* It is the process's: any thread may take it. */
+    pthread_t thread;
+    void* taken = NULL;
+    kill(getpid(), SIGPROF);
+    work_ms(20);
+    CHECK(sigpending(&pending) == 0 && sigismember(&pending, SIGPROF) == 1);
+    CHECK(pthread_create(&thread, NULL, take_signal, &own) == 0 && pthread_join(thread, &taken) == 0 && taken == &own);
     work_ms(20);
     struct pollfd descriptor = {.fd = signalfd(-1, &own, 0), .events = POLLIN};
     work_ms(50);

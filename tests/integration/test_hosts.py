@@ -70,8 +70,8 @@ HOSTS = [
     (("alternate_stacks", "inherited"), ("inherit_none",)),
     (("storms", "throw"), ("throw_storm",)),
     (("storms", "longjmp"), ("longjmp_storm",)),
-    (("destructors",), ("work_before_main", "work_in_thread_local", "work_in_key", "work_in_atexit", "work_in_static")),
     (("storms", "aligned"), ("aligned_storm",)),
+    (("destructors",), ("work_before_main", "work_in_thread_local", "work_in_key", "work_in_atexit", "work_in_static")),
     (("sandbox", "strict"), ("sandboxed_work",)),
     (("sandbox", "filter"), ("sandboxed_work",)),
     # The filter refuses the collector every file, so also the unwind tables: only the leaf is known.
@@ -88,12 +88,12 @@ HOSTS = [
     (("limits", "memory"), ("all_memory",)),
     (("limits", "files"), ()),
     (("limits", "signals"), ("signals_of_a_crowd",)),
-    (("system_calls",), ("child_of_asker_work",)),
     (("limits", "real_time"), ("no_real_time",)),
+    (("system_calls",), ("child_of_asker_work",)),
     (("registers",), ("watch_errno", "watch_rounding", "watch_sums")),
+    (("registers", "traps"), ("trap_in_children",)),
     (("forking_server", "4"), ("answer",)),
     (("sanitized", "none"), ("sanitized_work",)),
-    (("registers", "traps"), ("trap_in_children",)),
     (("sanitized", "leak"), ("sanitized_work",)),
 ]
 
@@ -146,11 +146,11 @@ ENDS = {
     "abort": -signal.SIGABRT, "throw": -signal.SIGABRT, "terminate": -signal.SIGABRT, "segv": -signal.SIGSEGV,
     "overflow": -signal.SIGSEGV, "bus": -signal.SIGBUS, "fpe": -signal.SIGFPE, "ill": -signal.SIGILL, "trap": -signal.SIGTRAP, "int": -signal.SIGINT, "term": -signal.SIGTERM,
     "once": -signal.SIGTERM, "once_on_stack": -signal.SIGTERM, "once_segv": -signal.SIGSEGV, "hup": -signal.SIGHUP, "usr1": -signal.SIGUSR1, "kill": -signal.SIGKILL,
+    "two_exits": 13, "prof": -signal.SIGPROF, "prof_timer": -signal.SIGPROF, "real_time": -(signal.SIGRTMIN + 5),
 }
 ONLY_SPOOL = {"kill"}  # where the collector is a thread
 HANDLER_ENDS = {"return", "_exit", "abort", "segv", "overflow", "trap", "term", "kill", "once", "once_on_stack", "once_segv", "exit_group", "exit_thread", "two_exits", "prof", "prof_timer", "real_time"}
 assert HANDLER_ENDS <= ENDS.keys()
-    "two_exits": 13, "prof": -signal.SIGPROF, "prof_timer": -signal.SIGPROF, "real_time": -(signal.SIGRTMIN + 5),
 
 
 class HostCase(Case):
