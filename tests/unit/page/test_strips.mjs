@@ -21,6 +21,13 @@ test("samples, what of them is lost, and scopes, step by step", () => {
   assert.deepEqual([list(main.all), list(main.unknown), list(main.scope)], [[4, 8, 3, 0], [0, 0, 3, 0], [1, 1, 0, 0]]);
   assert.deepEqual([worker.label, list(worker.all)], ["worker-1 (12)", [0, 0, 0, 2]]);
 });
+test("what was not sampled, and what was lost, is known later than it was used", () => {
+  const of = profile();
+  of.functions.name[1] = "[not sampled]";
+  of.functions.kind[1] = 4;
+  const [main] = stripsOf(of, false, null);
+  assert.deepEqual([list(main.late), list(main.unknown)], [[0, 8, 3, 0], [0, 8, 3, 0]]);
+});
 test("a thread that used no CPU time has no strip", () => assert.equal(stripsOf(profile(), false, null).length, 2));
 test("waits go on from where they began, beside CPU time; steps of another length", () => {
   // Two steps of 16 ns; the profiles number their threads differently.
@@ -110,6 +117,8 @@ test("a full row is one CPU, or what several threads used together, however many
   assert.equal(fullRow({threads: 200}, columns, 8), 20);
   assert.equal(fullRow({threads: 200}, columns, 8, true), 820);
   assert.equal(fullRow({threads: 200}, [{from: 0, to: 2, all: 4, waiting: 1600}], 8), 8);
+  // What was lost is noticed when a thread ends: many may end in one column.
+  assert.equal(fullRow({threads: 200}, [...columns, {from: 4, to: 6, all: 900, late: 880, waiting: 0}], 8), 20);
 });
 test("nearly empty strips share one", () => {
   const of = profile();

@@ -6,13 +6,13 @@ const NEARLY_EMPTY = 20;  // as part of the busiest strip
 const SEVERAL = 2;  // or more: of threads that are one, as those of many processes of one name, there is no number
 
 class Strip {
-  // doing: what tells it from others of its name; threads: number of threads in the strip; all: CPU time; unknown: that of it without a whole stack; waiting: time off
-  // the CPU; scope: 1 where samples are in a scope.
+  // doing: what tells it from others of its name; threads: number of threads in the strip; all: CPU time; unknown: that of it without a whole stack; late: that of it which
+  // was noticed later than it was used; waiting: time off the CPU; scope: 1 where samples are in a scope.
   constructor(label, bins) {
-    Object.assign(this, {label, doing: "", threads: 0, weight: 0, all: new Float64Array(bins), unknown: new Float64Array(bins), waiting: new Float64Array(bins), scope: new Uint8Array(bins)});
+    Object.assign(this, {label, doing: "", threads: 0, weight: 0, all: new Float64Array(bins), unknown: new Float64Array(bins), late: new Float64Array(bins), waiting: new Float64Array(bins), scope: new Uint8Array(bins)});
   }
   add(strip) {
-    for (const column of ["all", "unknown", "waiting"]) strip[column].forEach((weight, bin) => { this[column][bin] += weight; });
+    for (const column of ["all", "unknown", "late", "waiting"]) strip[column].forEach((weight, bin) => { this[column][bin] += weight; });
     strip.scope.forEach((one, bin) => { this.scope[bin] |= one; });
     this.weight += strip.weight;
     this.threads += strip.threads;
@@ -28,7 +28,7 @@ function useOf(uses, thread, bins) {
 // uses: by thread, filled as well if the profile has waits.
 function addSamples(profile, stripOf, uses) {
   const {countBox, countThread, countWeight, countBin, end, fn, waiting, event, functions: {name, kind, role}} = profile;
-  const isGap = name.map((text, of) => kind[of] === NOTE && /^\[(lost|truncated)/.test(text)), isWait = name.map((_, of) => WAITS.includes(role?.[of]));
+  const marks = (term) => name.map((text, of) => kind[of] === NOTE && term.test(text)), isGap = marks(/^\[(lost|truncated|not sampled)/), isLate = marks(/^\[(lost|not sampled)/), isWait = name.map((_, of) => WAITS.includes(role?.[of]));
   let inScope = 0, inGap = 0, inWait = event === "offcpu" ? Infinity : 0, box = 0;
   for (let at = 0; at < countBox.length; at++) {
     for (; box <= countBox[at]; box++) {
@@ -45,6 +45,7 @@ function addSamples(profile, stripOf, uses) {
     }
     strip.all[bin] += weight;
     if (countBox[at] < inGap) strip.unknown[bin] += weight;
+    if (isLate[fn[countBox[at]]]) strip.late[bin] += weight;
     if (countBox[at] < inScope) strip.scope[bin] = 1;
   }
 }
@@ -73,10 +74,10 @@ function spreadWaits({cpu, began}, waiting, whole) {
 }
 
 // What a full row stands for, of columns {from, to, all, waiting}: one thread all of the time (`whole`, in a step); of
-// several threads, the most that they used together. Beside CPU time waiting, which is drawn above, may be cut off: of
+// several threads, the most that they used together, but for what was noticed later. Beside CPU time waiting, which is drawn above, may be cut off: of
 // many threads that wait nothing else would be seen.
 export function fullRow(strip, columns, whole, withWaits = false) {
-  const busiest = columns.reduce((most, {from, to, all, waiting}) => Math.max(most, (all + (withWaits ? waiting : 0)) / (to - from)), 0);
+  const busiest = columns.reduce((most, {from, to, all, late = 0, waiting}) => Math.max(most, (all - late + (withWaits ? waiting : 0)) / (to - from)), 0);
   return (whole === 0 || strip.threads > 1 ? Math.max(whole, busiest) : whole) || 1;
 }
 

@@ -97,8 +97,8 @@ export class Timeline {
   columns(strip) {
     const {bins} = this.profile, many = Math.max(1, Math.floor(bins / this.steps)), columns = [];
     for (let column = 0; column < many; column++) {
-      const from = Math.floor(column * bins / many), to = Math.max(from + 1, Math.floor((column + 1) * bins / many)), one = {from, to, all: 0, unknown: 0, waiting: 0, scope: 0};
-      for (let bin = from; bin < to; bin++) { one.all += strip.all[bin]; one.unknown += strip.unknown[bin]; one.waiting += strip.waiting[bin]; one.scope |= strip.scope[bin]; }
+      const from = Math.floor(column * bins / many), to = Math.max(from + 1, Math.floor((column + 1) * bins / many)), one = {from, to, all: 0, unknown: 0, late: 0, waiting: 0, scope: 0};
+      for (let bin = from; bin < to; bin++) { one.all += strip.all[bin]; one.unknown += strip.unknown[bin]; one.late += strip.late[bin]; one.waiting += strip.waiting[bin]; one.scope |= strip.scope[bin]; }
       columns.push(one);
     }
     return columns;
@@ -153,7 +153,7 @@ export class Timeline {
       return weight > 0 ? `${text} ${percent(weight, whole)}` : "";
     };
     return `${strip.label}, ${duration(from * profile.bin)} to ${duration(to * profile.bin)}: ` +
-      [use(strip.all, "CPU") || (profile.event === "offcpu" ? "" : "no CPU time"), use(strip.waiting, "waiting"), use(strip.unknown, "lost or truncated"),
+      [use(strip.all, "CPU") || (profile.event === "offcpu" ? "" : "no CPU time"), use(strip.waiting, "waiting"), use(strip.unknown, "not known"),
         strip.scope.subarray(from, to).includes(1) ? "in scopes" : ""].filter(Boolean).join(", ");
   }
   begin(event) {
