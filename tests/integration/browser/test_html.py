@@ -769,6 +769,9 @@ class HtmlTest(PageTest):
         self.settle()
         self.assertIn("recursion0", [text for text, _ in self.drawn()])
         self.assertGreater(self.page.run("return document.querySelector('#graph').scrollHeight"), 19 * 5000)
+        # The table that was above the graph is gone, and no word of it lies over what takes its place.
+        self.assertFalse(self.page.run("""const button = document.querySelector('#beside .head button'), {x, y, width, height} = button.getBoundingClientRect();
+          return document.elementsFromPoint(x + width / 2, y + height / 2).includes(button)"""))
         # By a key all at once, in the address too.
         self.keys("x")
         self.assertIn("chains=0", self.page.run("return location.hash"))
