@@ -65,6 +65,18 @@ class DiffTest(PageTest):
         self.assertEqual(told, len(rows))
         self.assertGreater(told, 6)
 
+    def test_the_kernel_is_one_row_and_has_no_time_of_its_own(self):
+        deep = "main;write;entry_[k];do_syscall_[k];ksys_write_[k];vfs_write_[k];tcp_sendmsg_[k];ip_output_[k]"
+        for name, sent in (("little", 100), ("much", 300)):
+            with open(os.path.join(self.directory, name + ".folded"), "w", encoding="utf-8") as file:
+                file.write(f"{deep} {sent}\nmain 700\n")
+        self.compare("little.folded", "much.folded", "kernel.html")
+        self.show(name="kernel.html")
+        self.keys(Keys.ARROW_UP, Keys.ARROW_UP, Keys.ARROW_UP)
+        self.assertTrue(self.details().startswith("entry › do_syscall › "), self.details())
+        self.assertIn("in the kernel, +17.50 %", self.details())
+        self.assertNotIn("self", self.details())
+
     def test_what_came_and_went_can_be_chosen(self):
         self.show(fragment="#view=table")
         names = lambda: {row[4] for row in self.rows()}

@@ -54,7 +54,7 @@ export class Compare {
   }
   describe(tree, node) {
     const total = this.text(this.sides.ofNode(tree, node));
-    return tree.up ? total : `${total}; self ${this.text(this.sides.ofSelf(tree, node))}`;
+    return tree.up || node.inside ? total : `${total}; self ${this.text(this.sides.ofSelf(tree, node))}`;
   }
   legend() {
     return this.profile.sides.legend.map(([shade, text]) => [this.page.theme.colors[shade], text]);
