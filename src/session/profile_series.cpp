@@ -120,7 +120,8 @@ Result<void> ProfileSeries::begin(const Engine& engine, std::uint64_t start_ns) 
     errno = 0;
     if (!list_threads().empty()) return {};
     const char* const why = errno == EMFILE ? without_descriptors : without_proc;
-    say(why);
+    static constinit bool told = false;  // by the process that this one was forked from, too
+    std::exchange(told, true) ? recording_->remark(why) : say(why);
     return {};
 }
 
