@@ -76,6 +76,22 @@ SCHEME = """
 (define end (+ (get-internal-run-time) internal-time-units-per-second))
 (let loop ((k 0)) (if (< (get-internal-run-time) end) (begin (leaf 5000) (loop (+ k 1)))))
 """
+LISP = """
+(defun leaf (n) (let ((s 0)) (declare (fixnum s n)) (dotimes (i n s) (setf s (mod (+ (* s 31) i) 65537)))))
+(defun mid (k) (+ 1 (leaf (+ 3000 (logand k 15)))))
+(let ((end (+ (get-internal-run-time) internal-time-units-per-second))) (loop for k from 0 while (< (get-internal-run-time) end) do (mid k)))
+"""
+RACKET = """#lang racket/base
+(define (leaf n) (let loop ([i 0] [s 0]) (if (= i n) s (loop (+ i 1) (modulo (+ (* s 31) i) 65537)))))
+(define end (+ (current-process-milliseconds) 1000))
+(let loop ([k 0]) (when (< (current-process-milliseconds) end) (+ 1 (leaf 5000)) (loop (+ k 1))))
+"""
+CHICKEN = """
+(import (chicken time))
+(define (leaf n) (let loop ((i 0) (s 0)) (if (= i n) s (loop (+ i 1) (modulo (+ (* s 31) i) 65537)))))
+(define (mid k) (+ 1 (leaf (+ 3000 k))))
+(let ((end (+ (current-process-milliseconds) 1000))) (let loop ((k 0)) (if (< (current-process-milliseconds) end) (begin (mid (modulo k 15)) (loop (+ k 1))))))
+"""
 GO = """
 package main
 import "C" // linked dynamically: else nothing can be preloaded
@@ -150,6 +166,9 @@ RUNTIMES = (
     Runtime("Lua, LuaJIT", ("luajit", "{dir}/hot.lua"), (("hot.lua", HOT_LUA),)),
     Runtime("coroutines, LuaJIT", ("luajit", "{dir}/co.lua"), (("co.lua", COROUTINES_LUA),)),
     Runtime("Scheme, Guile", ("guile", "--no-auto-compile", "{dir}/hot.scm"), (("hot.scm", SCHEME),)),
+    Runtime("Lisp, SBCL", ("sbcl", "--script", "{dir}/hot.lisp"), (("hot.lisp", LISP),)),
+    Runtime("Racket", ("racket", "{dir}/hot.rkt"), (("hot.rkt", RACKET),)),
+    Runtime("Scheme, Chicken", ("{dir}/chicken",), (("chicken.scm", CHICKEN),), ("csc", "-O2", "-o", "{dir}/chicken", "{dir}/chicken.scm")),
     Runtime("node", ("node", "--perf-basic-prof", "{dir}/hot.js"), (("hot.js", HOT_JAVASCRIPT),)),
     Runtime("node, natives", ("node", "--perf-basic-prof", "{dir}/natives.js"), (("natives.js", NATIVES_JAVASCRIPT),)),
     Runtime("Java", ("java", "-XX:+PreserveFramePointer", "-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit", "-cp", "{dir}", "Hot"),
