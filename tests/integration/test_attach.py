@@ -18,7 +18,8 @@ from container import container
 from harness import (COMMAND, Case, clean_environment, ordinary_user, profiled, read_folded, run, shares, sized, started, stolen_ns,
                      stolen_seconds, target, wait_until)
 
-SPIN = "\n".join(["import os, sys, threading, time", "def spin(n=1000):", "    while True: sum(range(n))"])
+# Busy for half of the time, so that tests beside it go on.
+SPIN = "\n".join(["import os, sys, threading, time", "def spin():", "    while True:", "        sum(range(100000))", "        time.sleep(0.002)"])
 
 
 def descriptors_and_threads(pid):
@@ -124,7 +125,7 @@ class Programs(Attach):
     def test_ctrl_c_ends_it_and_the_target_runs_on(self):
         program = self.python("spin()")
         directory = self.fresh_directory("interrupted")
-        attached = subprocess.Popen([COMMAND, "attach", "-o", directory / "out", "-f", "folded", str(program.pid)], text=True,
+        attached = subprocess.Popen([COMMAND, "attach", "-F", "499", "-o", directory / "out", "-f", "folded", str(program.pid)], text=True,
                                     stderr=subprocess.PIPE, env=clean_environment(), start_new_session=True)
         self.addCleanup(attached.stderr.close)
         self.assertIn("attached", attached.stderr.readline())
