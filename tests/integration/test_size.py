@@ -13,7 +13,7 @@ MEBIBYTE = 1 << 20
 
 
 class Size(Case):
-    SECONDS = sized(3, 4)
+    SECONDS = sized(2, 4)
 
     def argv(self):
         return [build(self.directory / "ever_new", "ever_new.c"), 1000 * self.SECONDS]
