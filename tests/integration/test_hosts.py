@@ -346,6 +346,8 @@ class OrdinaryUser(HostCase):
 class Processes(HostCase):
     """With CHILDREN=separate: one result per process, none overwritten."""
 
+    WORK = 1  # how much is asserted
+
     def test_every_process_leaves_its_own(self):
         for mode, processes in (("fork", 5), ("exec", 3), ("vfork", 3), ("spawn", 3)):
             with self.subTest(mode=mode):
