@@ -236,7 +236,7 @@ class HtmlTest(PageTest):
         for head in ("Self", "Total", "Total"):
             self.assertEqual(set(names()[-3:]), {"[kernel, not permitted]", "[lost]", "[truncated]"}, head)
             self.page.driver.find_element(By.XPATH, f"//div[@id='functions']//button[text()='{head}']").click()
-        self.assertEqual(self.page.run("return document.querySelector('#functions .head small').textContent"), "1.6 % in none, last")
+        self.assertEqual(self.page.run("return document.querySelector('#functions .head small').textContent"), "1.6 % in no function: last rows")
 
     def test_times_of_a_column_have_one_unit_and_no_row_is_cut(self):
         for width, height in ((1500, 560), (1300, 900)):

@@ -152,7 +152,7 @@ export class Page {
     this.alive = new Alive((time) => this.change({time, zoom: ""}), note);
     if (this.profile.source) this.source = new SourceView(this.profile, this, (fn) => this.change({fn}), (code) => this.change({code}));
     this.menu = new Menu((key, {graph: of, node}) => actions.act(key, node, of));
-    const notes = this.compare ? [] : [({fn}) => this.profile.isNoFunction(fn), (rows) => `${roundShare(rows.reduce((all, {self}) => all + self, 0), this.sums.all)} in none, last`];
+    const notes = this.compare ? [] : [({fn}) => this.profile.isNoFunction(fn), (rows) => `${roundShare(rows.reduce((all, {self}) => all + self, 0), this.sums.all)} in no function: last rows`];
     this.functions = new Table(find("functions"), "Functions. Arrow keys choose, Enter opens callers and callees.", functionColumns(this), (row) => this.openSandwich(row.fn), ...notes);
     find("functions").classList.toggle("aged", this.profile.countAge !== null);
     this.few = new Table(find("beside"), "Functions. Arrow keys choose, Enter finds one in the graph.", fewColumns(this), (row) => finder.pick(row.fn), ...notes);
