@@ -26,12 +26,6 @@ struct ScopeRecord {
 
 namespace detail {
 
-/// The CPU's own scan, only if has_vector_scan(); by name for tests and measurements, as the portable one below.
-void scan_by_vectors(std::uint64_t address, std::span<const std::byte> bytes, std::vector<ScopeRecord>& out);
-bool has_vector_scan();
-
-// A record among the words of a copied stack: what the ways to scan for it have in common.
-
 static_assert(sizeof(flameprobe_scope) == 24);
 inline constexpr std::size_t record_size = sizeof(flameprobe_scope), word_size = 8;
 
@@ -51,35 +45,10 @@ inline bool is_user_address(std::uint64_t value) { return value >> cpu::user_add
 inline void add_if_sealed(std::uint64_t address, const std::byte* bytes, std::vector<ScopeRecord>& out) {
     const std::uint64_t tag = word_at(bytes), label = word_at(bytes + 8), outer = word_at(bytes + 16);
     const std::uint64_t pc = unseal(address, tag, label, outer);
+    if (!is_user_address(pc)) return;
     // A closed scope has a tag of 0, and one in 2^17 of those would pass for open.
-    if (tag == 0 || !is_user_address(pc) || !is_user_address(label)) return;
+    if (tag == 0 || !is_user_address(label)) return;
     out.push_back({address, label, outer, pc, FLAMEPROBE_CHAIN_OF(tag)});
-}
-
-/// The part of a stack in which a record can start: guards are aligned as their words are.
-struct Range {
-    std::uint64_t address = 0;
-    const std::byte* bytes = nullptr;
-    std::size_t starts = 0;  // words at which a whole record starts
-};
-inline Range record_range(std::uint64_t address, std::span<const std::byte> bytes) {
-    const std::size_t skip = static_cast<std::size_t>(-address % word_size);
-    if (bytes.size() < skip + record_size) return {};
-    return {address + skip, bytes.data() + skip, (bytes.size() - skip - record_size) / word_size + 1};
-}
-
-inline void scan_from(const Range& range, std::size_t first, std::vector<ScopeRecord>& out) {
-    for (std::size_t i = first; i < range.starts; ++i) {
-        const std::byte* const at = range.bytes + i * word_size;
-        const std::uint64_t address = range.address + i * word_size;
-        if (is_user_address(unseal(address, word_at(at), word_at(at + 8), word_at(at + 16)))) {
-            add_if_sealed(address, at, out);
-        }
-    }
-}
-
-inline void scan_word_by_word(std::uint64_t address, std::span<const std::byte> bytes, std::vector<ScopeRecord>& out) {
-    scan_from(record_range(address, bytes), 0, out);
 }
 
 }  // namespace detail
@@ -87,7 +56,10 @@ inline void scan_word_by_word(std::uint64_t address, std::span<const std::byte> 
 /// Every word of `bytes`, which lie at `address`, that is a seal over itself and the two words after it; appended in
 /// the order of addresses. One word in 2^17 of anything else passes too: the caller compares the pc with the frames.
 inline void scan_for_seals(std::uint64_t address, std::span<const std::byte> bytes, std::vector<ScopeRecord>& out) {
-    (detail::has_vector_scan() ? detail::scan_by_vectors : detail::scan_word_by_word)(address, bytes, out);
+    using namespace detail;
+    // Guards are aligned as their words are.
+    for (std::size_t at = -address % word_size; at + record_size <= bytes.size(); at += word_size)
+        add_if_sealed(address + at, bytes.data() + at, out);
 }
 
 }  // namespace flameprobe

@@ -5,10 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <fstream>
 #include <random>
-#include <sstream>
-#include <string>
 
 #include "flameprobe/scope.hpp"
 
@@ -18,35 +15,32 @@ namespace {
 
 using Words = std::vector<std::uint64_t>;
 
-std::vector<ScopeRecord> scan(bool vectors, std::uint64_t address, std::span<const std::byte> bytes) {
+std::vector<ScopeRecord> scan(std::uint64_t address, std::span<const std::byte> bytes) {
     std::vector<ScopeRecord> out;
-    (vectors ? detail::scan_by_vectors : detail::scan_word_by_word)(address, bytes, out);
+    scan_for_seals(address, bytes, out);
     return out;
 }
 
 }  // namespace
 
 TEST_CASE("an open guard is found at its own address, a closed one and a copy of one are not") {
-    for (const bool vectors : {false, true}) {
-        if (vectors && !detail::has_vector_scan()) continue;
-        alignas(64) std::array<std::byte, 512> memory{};
-        auto* const record = reinterpret_cast<flameprobe_scope*>(memory.data() + 104);
-        const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
-        flameprobe_scope_enter(record, "here");
-        const auto open = scan(vectors, address, memory);
-        REQUIRE(open.size() == 1);
-        CHECK(open[0].address == address + 104);
-        CHECK(open[0].label == reinterpret_cast<std::uintptr_t>(record->label));
-        CHECK(open[0].outer == record->outer);
-        CHECK(open[0].chain == flameprobe_chain_v1);
-        // Copied elsewhere, it yields a pc that is far from the function.
-        for (const std::uint64_t shift : {8, 64, 4096, 1 << 20}) {
-            for (const auto& moved : scan(vectors, address + shift, memory))
-                CHECK(((moved.pc ^ open[0].pc) >> 32) != 0);
-        }
-        flameprobe_scope_leave(record);
-        CHECK(scan(vectors, address, memory).empty());
+    alignas(64) std::array<std::byte, 512> memory{};
+    auto* const record = reinterpret_cast<flameprobe_scope*>(memory.data() + 104);
+    const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
+    flameprobe_scope_enter(record, "here");
+    const auto open = scan(address, memory);
+    REQUIRE(open.size() == 1);
+    CHECK(open[0].address == address + 104);
+    CHECK(open[0].label == reinterpret_cast<std::uintptr_t>(record->label));
+    CHECK(open[0].outer == record->outer);
+    CHECK(open[0].chain == flameprobe_chain_v1);
+    // Copied elsewhere, it yields a pc that is far from the function.
+    for (const std::uint64_t shift : {8, 64, 4096, 1 << 20}) {
+        for (const auto& moved : scan(address + shift, memory))
+            CHECK(((moved.pc ^ open[0].pc) >> 32) != 0);
     }
+    flameprobe_scope_leave(record);
+    CHECK(scan(address, memory).empty());
 }
 
 TEST_CASE("guards are found at every place of a stack of any size, from any start") {
@@ -59,11 +53,10 @@ TEST_CASE("guards are found at every place of a stack of any size, from any star
         flameprobe_scope_enter(record, "here");
         const auto bytes = std::span<const std::byte>(memory).subspan(skip, size);
         const auto address = reinterpret_cast<std::uintptr_t>(bytes.data());
-        const auto found = scan(false, address, bytes);
+        const auto found = scan(address, bytes);
         const bool inside = place >= skip && place + sizeof *record <= skip + size;
         const auto is_it = [&](const ScopeRecord& r) { return r.address == reinterpret_cast<std::uintptr_t>(record); };
         CHECK((std::find_if(found.begin(), found.end(), is_it) != found.end()) == inside);
-        if (detail::has_vector_scan()) CHECK(scan(true, address, bytes) == found);
         flameprobe_scope_leave(record);
     }
 }
@@ -95,12 +88,4 @@ TEST_CASE("words that look like a stack are not taken for scopes") {
     }
     // With a probability of 2^-17 for each word 8 are expected; their pcs lie in no frame's function.
     CHECK(found.size() <= 30);
-}
-
-TEST_CASE("vectors are used where the CPU has them") {
-    std::ifstream file("/proc/cpuinfo");
-    std::stringstream text;
-    text << file.rdbuf();
-    const bool has_them = text.str().find(" avx2 ") != std::string::npos;
-    CHECK(detail::has_vector_scan() == has_them);
 }
