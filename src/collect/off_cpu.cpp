@@ -182,10 +182,6 @@ void OffCpu::look_at(const WaitRegistry::Wait& wait) {
     }
 }
 
-void OffCpu::account(std::uint64_t now_ns, std::uint64_t cpu_ns) {
-    if (running_) registry_.compare_with_clocks(now_ns, cpu_ns);
-}
-
 void OffCpu::settle(std::uint64_t drained_ns) {
     drained_ns_ = drained_ns;
     if (!running_ || drained_ns < last_settle_ns_ + settle_every_ns) return;
@@ -268,7 +264,6 @@ void OffCpu::add_to(Counters& counters) const {
     counters["off-CPU: preempted ns"] = totals.preempted_ns + ticks_.delay_ns();
     counters["off-CPU: looks at threads"] = looks_ + ticks_.looks();
     counters["off-CPU: woke while looked at"] = totals.waits_raced + ticks_.raced();
-    counters["off-CPU: ns taken off each wait"] = registry_.overlap_ns();
     counters["off-CPU: stacks truncated"] = truncated_;
     reasons_.add_to(counters, totals.waits);
     locks_.add_to(counters);

@@ -70,8 +70,6 @@ public:
 
     /// Looks at the blocked threads if it is time. `drain` brings the records up to now.
     void look(const std::function<void()>& drain);
-    /// CPU time of the host while sampling was on, up to `now_ns`.
-    void account(std::uint64_t now_ns, std::uint64_t cpu_ns);
     std::uint64_t until_look_ns() const;
 
     /// To be called after each drain, with the time at which it began.

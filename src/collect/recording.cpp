@@ -154,7 +154,6 @@ void Recording::read_process_clocks() {
     counted_time_ns_ = time;
     counted_process_ns_ = process_now;
     counted_own_ns_ = own_now;
-    if (off_cpu_) off_cpu_->account(time, process_cpu_ns_);
     usage_.read(time, false);
     read_units();
 }

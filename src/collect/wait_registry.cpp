@@ -27,7 +27,6 @@ void WaitRegistry::switched(const ThreadSwitched& record) {
     if (thread.assumed && record.out) thread.state = State::running;
     thread.only_started = false;
     leave_state(record.tid, thread, record.time_ns);
-    totals_.ins += record.out ? 0 : 1;
     thread.state = record.out ? State::preempted : State::running;
     if (record.out && !record.preempted) waits(record.tid, thread);
     if (record.out) ++(record.preempted ? totals_.preemptions : totals_.waits);
@@ -82,11 +81,10 @@ void WaitRegistry::lost(std::uint64_t time_ns) {
 void WaitRegistry::leave_state(std::uint32_t tid, Thread& thread, std::uint64_t time_ns) {
     std::uint64_t lasted = since(time_ns, thread.since_ns);
     const bool off = thread.state == State::waiting || thread.state == State::preempted;
-    if (off) lasted = thread.account.without_overlap(lasted, overlap_ns_);
+    if (off) lasted = thread.account.without_overlap(lasted);
     thread.account.compare(off, time_ns);
     switch (thread.state) {
         case State::running:
-            totals_.running_ns += lasted;
             thread.account.ran(lasted);
             break;
         case State::waiting:
@@ -215,15 +213,6 @@ void WaitRegistry::runs(const Wait& wait) {
 void WaitRegistry::set_cpu_stack(std::uint32_t tid, StackId stack) {
     const auto found = threads_.find(tid);
     if (found != threads_.end()) found->second.last_cpu_stack = stack;
-}
-
-void WaitRegistry::compare_with_clocks(std::uint64_t now_ns, std::uint64_t cpu_ns) {
-    constexpr std::uint64_t enough = 1000, most_ns = 30'000;
-    if (totals_.ins < enough) return;
-    std::uint64_t running_ns = totals_.running_ns;
-    for (const auto& [tid, thread] : threads_)
-        if (thread.state == State::running) running_ns += since(now_ns, thread.since_ns);
-    overlap_ns_ = std::min(since(cpu_ns, running_ns) / totals_.ins, most_ns);
 }
 
 std::size_t WaitRegistry::memory() const {

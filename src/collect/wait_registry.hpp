@@ -61,12 +61,10 @@ public:
         last_ = reading;
     }
 
-    /// A time off the CPU that lasted `lasted_ns` by the records, less the part that the CPU clock counts as running:
-    /// what is known of this thread, else `usual_ns`.
-    std::uint64_t without_overlap(std::uint64_t lasted_ns, std::uint64_t usual_ns) const {
-        if (!overlap_ns_) return less(lasted_ns, usual_ns);
-        if (*overlap_ns_ < 0) return lasted_ns + static_cast<std::uint64_t>(-*overlap_ns_);
-        return less(lasted_ns, static_cast<std::uint64_t>(*overlap_ns_));
+    /// A time off the CPU that lasted `lasted_ns` by the records, less the part that the CPU clock counts as running.
+    std::uint64_t without_overlap(std::uint64_t lasted_ns) const {
+        if (overlap_ns_ < 0) return lasted_ns + static_cast<std::uint64_t>(-overlap_ns_);
+        return less(lasted_ns, static_cast<std::uint64_t>(overlap_ns_));
     }
     /// Time in the thread's waits when it was woken already and had no CPU yet: to be subtracted from them.
     std::uint64_t late_ns() const { return late_ns_; }
@@ -99,7 +97,7 @@ private:
     std::optional<Reading> first_, last_;
     Records at_first_, at_last_;              // `ran_` when first_ and last_ were read
     std::optional<Reading> reading_;          // in the state that it is in
-    std::optional<std::int64_t> overlap_ns_;  // per switch
+    std::int64_t overlap_ns_ = 0;             // per switch
     std::uint64_t late_ns_ = 0;
 };
 
@@ -174,20 +172,14 @@ public:
     /// To be given each look.
     LookOdds& looks() { return looks_; }
 
-    /// `cpu_ns`: the CPU time of all threads since begin(). A thread has its CPU some microseconds before the record of
-    /// the switch: what the clocks count beyond the records is subtracted from the waits, the same from each.
-    void compare_with_clocks(std::uint64_t now_ns, std::uint64_t cpu_ns);
-    std::uint64_t overlap_ns() const { return overlap_ns_; }
-
     /// Emits what is certain by now. `now_ns`: records before it have been drained.
     void settle(std::uint64_t now_ns);
     /// Emits everything up to `now_ns`, and forgets all threads.
     void settle_all(std::uint64_t now_ns);
 
     struct Totals {
-        std::uint64_t waits = 0, waits_read = 0, waits_raced = 0, waits_hidden = 0, preemptions = 0, records = 0,
-                      ins = 0;
-        std::uint64_t blocked_ns = 0, hidden_ns = 0, preempted_ns = 0, running_ns = 0, lost_ns = 0;
+        std::uint64_t waits = 0, waits_read = 0, waits_raced = 0, waits_hidden = 0, preemptions = 0, records = 0;
+        std::uint64_t blocked_ns = 0, hidden_ns = 0, preempted_ns = 0, lost_ns = 0;
     };
     const Totals& totals() const { return totals_; }
     std::size_t memory() const;
@@ -241,7 +233,6 @@ private:
     std::deque<Wait> held_;          // in the order in which they are to be looked at again
     std::vector<std::uint32_t> to_account_;
     std::uint64_t last_number_ = 0;
-    std::uint64_t overlap_ns_ = 0;
     Totals totals_;
 };
 
