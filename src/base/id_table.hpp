@@ -9,18 +9,18 @@
 
 namespace flameprobe {
 
-/// Open addressing in one block of memory, at most half full, 8 bytes a slot. A slot keeps its hash too, so that `is`
-/// is seldom called in vain, and not at all to grow. (With millions of entries it takes a quarter of
-/// std::unordered_map's time and space.)
+/// Open addressing in one block of memory, half to three quarters full, 8 bytes a slot. A slot keeps its hash too, so
+/// that `is` is seldom called in vain, and not at all to grow. (With millions of entries it takes a quarter of
+/// std::unordered_map's time and space.) May throw std::bad_alloc, and is then as it was before.
 class IdTable {
 public:
     /// The id that was added with this hash and for which `is(id)` holds, or `next`, which is in the table from then
     /// on.
     template <class Is>
     std::uint32_t find_or_add(std::uint64_t hash, std::uint32_t next, const Is& is) {
-        if ((used_ + 1) * 2 > slots_.size()) grow();
+        if ((used_ + 1) * 4 > slots_.size() * 3) grow();
         const auto kept = static_cast<std::uint32_t>(hash ^ hash >> 32);
-        for (std::size_t at = kept & (slots_.size() - 1);; at = (at + 1) & (slots_.size() - 1)) {
+        for (std::size_t at = place(kept);; at = after(at)) {
             Slot& slot = slots_[at];
             if (slot.id_and_one == 0) {
                 slot = {kept, next + 1};
@@ -31,18 +31,23 @@ public:
         }
     }
 
+    std::size_t memory() const { return slots_.capacity() * sizeof(Slot); }
+
 private:
     struct Slot {
         std::uint32_t hash = 0;
         std::uint32_t id_and_one = 0;  // 0: free
     };
 
+    /// Any number of slots will do (Lemire's multiply-shift range reduction).
+    std::size_t place(std::uint32_t hash) const { return std::uint64_t{hash} * slots_.size() >> 32; }
+    std::size_t after(std::size_t at) const { return at + 1 == slots_.size() ? 0 : at + 1; }
     void grow() {
-        const auto old = std::exchange(slots_, std::vector<Slot>(slots_.empty() ? 64 : slots_.size() * 2));
+        const auto old = std::exchange(slots_, std::vector<Slot>(slots_.empty() ? 64 : slots_.size() * 3 / 2));
         for (const Slot& slot : old) {
             if (slot.id_and_one == 0) continue;
-            std::size_t at = slot.hash & (slots_.size() - 1);
-            while (slots_[at].id_and_one != 0) at = (at + 1) & (slots_.size() - 1);
+            std::size_t at = place(slot.hash);
+            while (slots_[at].id_and_one != 0) at = after(at);
             slots_[at] = slot;
         }
     }

@@ -12,7 +12,7 @@ namespace {
 
 // So many stacks take about 256 MiB. Each sampled thread has an account in memory and in every summary, and a reader
 // takes no summary larger than a block (docs/formats.md).
-constexpr std::size_t most_stacks = std::size_t{1} << 24;
+constexpr std::size_t most_stacks = std::size_t{3} << 22;
 constexpr std::size_t most_threads = std::size_t{1} << 18;
 
 }  // namespace

@@ -1,70 +1,69 @@
 // Interns code locations and stacks: every distinct path is stored once, as (parent, location).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "base/hash.hpp"
+#include "base/id_table.hpp"
 #include "profile/model.hpp"
 
 namespace flameprobe {
 
-/// An open-addressing set of 64-bit pairs, giving each a number in order of arrival.
-/// One thread only. 8 bytes a node (12 a location) plus at most 8 bytes of index. May throw std::bad_alloc, and is then
-/// as it was before the call.
+/// Gives each location and each stack a number in order of arrival. One thread only. 8 bytes a node (12 a location) and
+/// 11 to 16 bytes of index. May throw std::bad_alloc, and is then as it was before the call.
 class StackTable {
 public:
     struct Interned {
         std::uint32_t id;
         bool is_new;
     };
-    Interned location(const Location& location);
+    Interned location(const Location& location) {
+        const auto next = static_cast<std::uint32_t>(addresses_.size());
+        make_room(addresses_);
+        make_room(mappings_);
+        const auto id = location_index_.find_or_add(mix(location.address, location.mapping), next,
+                                                    [&](std::uint32_t known) { return at(known) == location; });
+        if (id != next) return {id, false};
+        addresses_.push_back(location.address);
+        mappings_.push_back(location.mapping);
+        return {id, true};
+    }
     /// `parent` 0 is the root. Ids count from 1.
-    Interned stack(StackId parent, LocationId location);
+    Interned stack(StackId parent, LocationId location) {
+        const auto next = static_cast<std::uint32_t>(nodes_.size());
+        make_room(nodes_);
+        const auto index = node_index_.find_or_add(hash_pair(parent, location), next, [&](std::uint32_t known) {
+            return nodes_[known].parent == parent && nodes_[known].location == location;
+        });
+        if (index == next) nodes_.push_back({parent, location});
+        return {index + 1, index == next};
+    }
 
-    Location at(LocationId id) const;
-    StackNode node(StackId id) const;
-    std::size_t locations() const;
-    std::size_t stacks() const;
-    std::size_t memory() const;  // bytes
+    Location at(LocationId id) const { return {mappings_[id], addresses_[id]}; }
+    StackNode node(StackId id) const { return nodes_[id - 1]; }
+    std::size_t locations() const { return addresses_.size(); }
+    std::size_t stacks() const { return nodes_.size(); }
+    std::size_t memory() const {  // bytes
+        return addresses_.capacity() * sizeof(std::uint64_t) + mappings_.capacity() * sizeof(MappingId) +
+               nodes_.capacity() * sizeof(StackNode) + location_index_.memory() + node_index_.memory();
+    }
 
 private:
-    /// Slots hold an id plus one; 0 is free. Any number of slots will do (Lemire's multiply-shift range reduction), so
-    /// that the index can grow by half: at most 80 % full, at least 53 %, hence at most 7.5 bytes an entry.
-    class Index {
-    public:
-        template <class Equal>
-        std::uint32_t* find(std::uint64_t hash, Equal equal) {
-            std::size_t slot = place(hash);
-            while (slots_[slot] != 0 && !equal(slots_[slot] - 1)) slot = slot + 1 == slots_.size() ? 0 : slot + 1;
-            return &slots_[slot];
-        }
-        template <class HashOf>
-        void make_room(std::size_t entries, HashOf hash_of) {
-            if ((entries + 1) * 5 <= slots_.size() * 4) return;
-            Index larger;
-            larger.slots_.resize(slots_.size() + slots_.size() / 2);
-            for (std::size_t id = 0; id < entries; ++id) {
-                *larger.find(hash_of(id), [](std::uint32_t) { return false; }) = static_cast<std::uint32_t>(id + 1);
-            }
-            slots_.swap(larger.slots_);
-        }
-        std::size_t memory() const { return slots_.capacity() * sizeof(std::uint32_t); }
-
-    private:
-        std::size_t place(std::uint64_t hash) const {
-            __extension__ using Wide = unsigned __int128;
-            return static_cast<std::size_t>((Wide{hash} * slots_.size()) >> 64);
-        }
-
-        std::vector<std::uint32_t> slots_ = std::vector<std::uint32_t>(64);
-    };
+    /// So that what follows find_or_add() does not throw.
+    template <class T>
+    static void make_room(std::vector<T>& items) {
+        constexpr std::size_t few = 64;
+        if (items.size() == items.capacity()) items.reserve(std::max(few, 2 * items.size()));
+    }
 
     // Two arrays, because a Location has four bytes of padding.
     std::vector<std::uint64_t> addresses_;
     std::vector<MappingId> mappings_;
     std::vector<StackNode> nodes_;
-    Index location_index_, node_index_;
+    IdTable location_index_, node_index_;
 };
 
 }  // namespace flameprobe

@@ -40,5 +40,5 @@ TEST_CASE("a table agrees with std::map over random entries, and its memory is b
         REQUIRE(interned.is_new == node.second);
     }
     // Vectors may have reserved twice what they hold.
-    CHECK(table.memory() <= table.stacks() * (2 * 8 + 8) + table.locations() * (2 * 12 + 8) + 1024);
+    CHECK(table.memory() <= table.stacks() * (2 * 8 + 16) + table.locations() * (2 * 12 + 16) + 2048);
 }
