@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "base/proc.hpp"
 #include "capture/handler/state.hpp"
 #include "capture/record.hpp"
+#include "cpu/left_system_call.hpp"
 
 namespace flameprobe {
 
@@ -16,14 +18,45 @@ public:
     explicit CellReader(handler::State& state) : state_(state) {}
 
     /// Whether gather() would find a sample.
-    bool any() const;
+    bool any() const {
+        for (std::uint32_t i = 0; i < state_.pool.count(); ++i)
+            if (state_.pool.full(i)) return true;
+        return false;
+    }
     /// Gathers the samples that are complete now; gives how many.
-    std::size_t gather();
+    std::size_t gather() {
+        order_.clear();
+        auto& pool = state_.pool;
+        for (std::uint32_t i = 0; i < pool.count(); ++i) {
+            if (pool.full(i)) order_.push_back(i);
+        }
+        if (!order_.empty()) most_cells_ = std::max(most_cells_, order_.back() + 1);
+        std::sort(order_.begin(), order_.end(),
+                  [&pool](std::uint32_t a, std::uint32_t b) { return pool.head(a)->time_ns < pool.head(b)->time_ns; });
+        return order_.size();
+    }
     /// The gathered samples, oldest first. Each must be given back once.
     const handler::CellHead& cell(std::size_t i) const { return *state_.pool.head(order_[i]); }
-    TimeSample sample(std::size_t i) const;
+    TimeSample sample(std::size_t i) const {
+        handler::CellHead* const cell = state_.pool.head(order_[i]);
+        return {{.time_ns = cell->time_ns,
+                 .pid = static_cast<std::uint32_t>(state_.pid),
+                 .tid = cell->tid,
+                 .weight = cell->weight,
+                 .has_registers = cell->has_registers,
+                 .registers = cell->registers,
+                 .kernel_chain = {},
+                 .stack = {handler::SamplePool::stack(cell), cell->stack_bytes}},
+                cell->in_system_call && cpu::left_system_call(cell->registers)};
+    }
     /// The threads of the gathered samples: tids, in order, each once.
-    std::vector<std::uint32_t> threads(std::size_t gathered) const;
+    std::vector<std::uint32_t> threads(std::size_t gathered) const {
+        std::vector<std::uint32_t> tids;
+        for (std::size_t i = 0; i < gathered; ++i) tids.push_back(cell(i).tid);
+        std::sort(tids.begin(), tids.end());
+        tids.erase(std::unique(tids.begin(), tids.end()), tids.end());
+        return tids;
+    }
     void give_back(std::size_t i) { state_.pool.release(order_[i]); }
     /// The most cells that were in use so far: the lowest free one is taken first.
     std::uint32_t most_cells() const { return most_cells_; }

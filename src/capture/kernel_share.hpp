@@ -1,6 +1,8 @@
 // How much of a thread's CPU time its samples in system calls stand for, where perf samples user code only.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
@@ -29,17 +31,51 @@ public:
 
     /// perf sampled the thread in user code; the sample stands for `cpu_ns` (a thread may have a period of its own).
     /// `after_call`: the pc, if it is where a system call has just returned.
-    void user_sample(std::uint32_t tid, std::uint64_t cpu_ns, std::optional<std::uint64_t> after_call);
+    void user_sample(std::uint32_t tid, std::uint64_t cpu_ns, std::optional<std::uint64_t> after_call) {
+        const auto ns = static_cast<double>(cpu_ns);
+        if (after_call) after_calls_[*after_call] += ns;
+        Thread& thread = threads_[tid];
+        thread.due_ns -= ns;
+        thread.user_samples_ns += ns;
+    }
     /// perf had no room for samples of user code that stand for `cpu_ns`, of threads unknown: they are reported as
     /// lost, so they are no kernel time.
     void lost(std::uint64_t cpu_ns) { lost_ns_ += static_cast<double>(cpu_ns); }
     /// Since the last call the thread used `cpu_ns`, and its timer's hits in user code stand for `user_ns`.
-    void used(std::uint32_t tid, std::uint64_t cpu_ns, std::uint64_t user_ns);
+    void used(std::uint32_t tid, std::uint64_t cpu_ns, std::uint64_t user_ns) {
+        Thread& thread = threads_[tid];
+        thread.due_ns += static_cast<double>(cpu_ns);
+        thread.user_hits_ns += static_cast<double>(user_ns);
+        const double variance = thread.user_hits_ns * periods_per_hit_ + thread.user_samples_ns + period_ns_;
+        const double deviation = std::sqrt(variance * period_ns_);
+        const double faults = std::max(0.0, thread.user_hits_ns - thread.user_samples_ns - 3 * deviation);
+        thread.due_ns -= faults - thread.faults_ns;
+        thread.faults_ns = faults;
+        const double lost = std::clamp(thread.due_ns, 0.0, lost_ns_);
+        thread.due_ns -= lost;
+        lost_ns_ -= lost;
+        if (thread.unsampled) thread.due_ns = std::min(thread.due_before_ns, period_ns_);
+        thread.unsampled = false;
+        thread.due_before_ns = thread.due_ns;
+    }
     /// The thread's timer did not run in the time that the next used() reports: no sample stands for it.
     void unsampled(std::uint32_t tid) { threads_[tid].unsampled = true; }
     /// What a sample in the system call that returns to `pc` stands for, where its timer has `cpu_ns`; 0: it is not to
     /// be counted.
-    std::uint64_t weigh(std::uint32_t tid, std::uint64_t cpu_ns, std::uint64_t pc);
+    std::uint64_t weigh(std::uint32_t tid, std::uint64_t cpu_ns, std::uint64_t pc) {
+        constexpr double gain = 0.125;
+        Thread& thread = threads_[tid];
+        auto expired = static_cast<double>(cpu_ns);
+        if (const auto found = after_calls_.find(pc); found != after_calls_.end()) {
+            const double of_user = std::min(expired, found->second);
+            found->second -= of_user;
+            thread.user_hits_ns += of_user;
+            expired -= of_user;
+        }
+        const double weight = std::clamp(expired + gain * (thread.due_ns - expired), 0.0, 2 * expired);
+        thread.due_ns -= weight;
+        return static_cast<std::uint64_t>(weight);
+    }
     void forget(std::uint32_t tid) { threads_.erase(tid); }
 
 private:

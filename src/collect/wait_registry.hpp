@@ -95,9 +95,9 @@ private:
 
     Records ran_;
     std::optional<Reading> first_, last_;
-    Records at_first_, at_last_;              // `ran_` when first_ and last_ were read
-    std::optional<Reading> reading_;          // in the state that it is in
-    std::int64_t overlap_ns_ = 0;             // per switch
+    Records at_first_, at_last_;      // `ran_` when first_ and last_ were read
+    std::optional<Reading> reading_;  // in the state that it is in
+    std::int64_t overlap_ns_ = 0;     // per switch
     std::uint64_t late_ns_ = 0;
 };
 

@@ -6,17 +6,30 @@
 #include <string>
 #include <vector>
 
+#include "export/text.hpp"
 #include "render/function_totals.hpp"
+#include "symbolize/raw_profile.hpp"
 
 namespace flameprobe {
 
 /// Weight of all samples.
-std::uint64_t total_weight(const NamedProfile& profile);
+inline std::uint64_t total_weight(const NamedProfile& profile) {
+    std::uint64_t all = 0;
+    for (const NamedCount& count : profile.counts) all = add_saturated(all, count.weight);
+    return all;
+}
 /// The number of samples, whatever they weigh, from which noise is computed.
-std::uint64_t total_hits(const NamedProfile& profile);
+inline std::uint64_t total_hits(const NamedProfile& profile) {
+    std::uint64_t all = 0;
+    for (const NamedCount& count : profile.counts) all = add_saturated(all, count.hits);
+    return all;
+}
 
 /// The samples' CPU time for each of `units` units of work; nothing where the event is not a clock.
-std::optional<double> sampled_ns_per_unit(const NamedProfile& profile, std::uint64_t units);
+inline std::optional<double> sampled_ns_per_unit(const NamedProfile& profile, std::uint64_t units) {
+    if (units == 0 || profile.run.period_ns == 0) return std::nullopt;
+    return static_cast<double>(total_weight(profile)) / static_cast<double>(units);
+}
 
 /// The samples of one thread, and its weights without samples.
 struct ThreadTotal {
@@ -26,11 +39,34 @@ struct ThreadTotal {
     std::uint64_t noted() const { return lost + not_permitted + throttled; }
 };
 /// By ThreadId.
-std::vector<ThreadTotal> thread_totals(const NamedProfile& profile);
+inline std::vector<ThreadTotal> thread_totals(const NamedProfile& profile) {
+    std::vector<ThreadTotal> totals(profile.threads.size());
+    for (const NamedCount& count : profile.counts) {
+        if (count.thread >= totals.size()) continue;
+        ThreadTotal& total = totals[count.thread];
+        total.hits = add_saturated(total.hits, count.hits);
+        total.weight = add_saturated(total.weight, count.weight);
+        if (count.node == 0) continue;
+        const Function& leaf = profile.functions[profile.frames[profile.nodes[count.node].frame].function];
+        if (leaf.kind != FrameKind::note) continue;
+        const std::string_view name = profile.strings.view(leaf.name);
+        for (const auto& [note, sum] :
+             {std::pair(Note::lost, &total.lost), std::pair(Note::kernel_not_permitted, &total.not_permitted),
+              std::pair(Note::throttled, &total.throttled)})
+            if (name == note_text(note)) *sum = add_saturated(*sum, count.weight);
+    }
+    return totals;
+}
 
 /// The name as in folded text: one line, `_[k]` and `_[i]` at the end of kernel and inlined functions.
-std::string display_name(const NamedProfile& profile, FunctionId function);
+inline std::string display_name(const NamedProfile& profile, FunctionId id) {
+    const Function& function = profile.functions[id];
+    return folded_name(profile.strings.view(function.name), function.kind);
+}
 /// The last part of the module's path; empty if there is none.
-std::string module_name(const NamedProfile& profile, FunctionId function);
+inline std::string module_name(const NamedProfile& profile, FunctionId id) {
+    const std::string path = one_line(profile.strings.view(profile.functions[id].module));
+    return path.substr(path.rfind('/') + 1);
+}
 
 }  // namespace flameprobe

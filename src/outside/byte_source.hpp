@@ -1,7 +1,14 @@
 #pragma once
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 
 #include "base/descriptor.hpp"
@@ -15,20 +22,65 @@ public:
     /// `name` is what errors call it.
     ByteSource(Descriptor file, std::string name) : file_(std::move(file)), name_(std::move(name)) {}
     /// "-" is stdin.
-    static Result<ByteSource> open(const std::string& path);
+    static Result<ByteSource> open(const std::string& path) {
+        const bool standard_input = path == "-";
+        Descriptor file(standard_input ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+                                       : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+        const std::string name = standard_input ? "standard input" : path;
+        if (!file) return Error{name + ": cannot be opened: " + strerrordesc_np(errno)};
+        struct stat status {};
+        if (fstat(file.get(), &status) == 0 && S_ISDIR(status.st_mode)) {
+            return Error{name + ": is a directory; name the profile in it"};
+        }
+        return ByteSource(std::move(file), name);
+    }
 
     const std::string& name() const { return name_; }
     /// Bytes from the start of the input to what `read` gives next.
     std::uint64_t offset() const { return offset_; }
 
     /// The next bytes, `size` at most, without passing them: fewer at the end of the input.
-    Result<std::string> peek(std::size_t size);
+    Result<std::string> peek(std::size_t size) {
+        while (ahead_.size() < size) {
+            char piece[4096];
+            auto got = read_some(piece, std::min(sizeof piece, size - ahead_.size()));
+            if (!got) return got.error();
+            if (*got == 0) break;
+            ahead_.append(piece, *got);
+        }
+        return ahead_.substr(0, size);
+    }
     /// Appends the next bytes to `out`: `size` of them, fewer only at the end of the input. Memory grows with what is
     /// really there, so `size` may come from a hostile file.
-    Result<std::size_t> read(std::size_t size, std::string& out);
+    Result<std::size_t> read(std::size_t size, std::string& out) {
+        constexpr std::size_t step = 256 * 1024;
+        std::size_t done = std::min(size, ahead_.size());
+        out.append(ahead_, 0, done);
+        ahead_.erase(0, done);
+        while (done < size) {
+            const std::size_t before = out.size();
+            out.resize(before + std::min(step, size - done));
+            auto got = read_some(out.data() + before, out.size() - before);
+            out.resize(before + (got ? *got : 0));
+            if (!got) return got.error();
+            if (*got == 0) break;
+            done += *got;
+        }
+        offset_ += done;
+        return done;
+    }
 
 private:
-    Result<std::size_t> read_some(char* to, std::size_t size);
+    Result<std::size_t> read_some(char* to, std::size_t size) {
+        for (;;) {
+            const ssize_t got = ::read(file_.get(), to, size);
+            if (got >= 0) return static_cast<std::size_t>(got);
+            if (errno != EINTR) {
+                return Error{name_ + ": cannot be read at offset " + std::to_string(offset_) + ": " +
+                             strerrordesc_np(errno)};
+            }
+        }
+    }
 
     Descriptor file_;
     std::string name_;

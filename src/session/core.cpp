@@ -14,7 +14,7 @@
 #include "capture/alloc/host_allocations.hpp"
 #include "capture/handler/handler.hpp"
 #include "capture/handler/hooks.hpp"
-#include "collect/cpu_clocks.hpp"
+#include "collect/thread_registry.hpp"
 #include "collect/usage.hpp"
 #include "sandbox/host_restrictions.hpp"
 #include "sandbox/own_calls.hpp"

@@ -1,12 +1,24 @@
 #pragma once
 
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include <algorithm>
 #include <atomic>
+#include <bit>
+#include <climits>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
+#include "base/clock.hpp"
+#include "base/hash.hpp"
 #include "base/host_queue.hpp"
 #include "capture/event_source.hpp"
+#include "capture/handler/raw_system_call.hpp"
 #include "session/command_queue.hpp"
 
 namespace flameprobe {
@@ -17,16 +29,55 @@ namespace flameprobe {
 class NewThreads {
 public:
     /// A new thread calls this before its own code: wakes the collector and waits. Async-signal-safe.
-    void announce(std::uint32_t tid, CommandQueue& collector) noexcept;
+    /// The word that is waited for is one for all: in their cells threads would be woken one by one.
+    void announce(std::uint32_t tid, CommandQueue& collector) noexcept {
+        const std::uint64_t drawn = draw(tid);
+        const std::optional<NewThreadShare> share = choose(drawn);
+        if (!share) return;
+        std::uint32_t met = met_.load(std::memory_order_acquire);
+        const std::uint64_t end = monotonic_ns() + patience_ns();
+        Waiting self{tid, *share, drawn, end};
+        handler::system_call(SYS_prctl, PR_GET_NAME, self.name);
+        const auto number = waiting_.report(self);
+        if (!number) return;
+        const auto mark = waiting_.mark(*number);
+        collector.nudge();
+        sleeping_.fetch_add(1, std::memory_order_seq_cst);
+        while (mark.word->load(std::memory_order_acquire) == mark.unread) {
+            const std::uint64_t now = monotonic_ns();
+            if (now >= end) {
+                late_.store(true, std::memory_order_relaxed);
+                break;
+            }
+            const timespec limit{0, static_cast<long>(end - now)};
+            handler::system_call(SYS_futex, &met_, FUTEX_WAIT_PRIVATE, met, &limit);
+            met = met_.load(std::memory_order_acquire);
+        }
+        sleeping_.fetch_sub(1, std::memory_order_relaxed);
+    }
     /// What decides whether a new thread has an event, and by now: the share for which it is chosen, if it is.
-    std::uint64_t draw(std::uint32_t tid) noexcept;
-    std::optional<NewThreadShare> choose(std::uint64_t drawn) const noexcept;
+    std::uint64_t draw(std::uint32_t tid) noexcept {
+        return splitmix64(hash_pair(born_.fetch_add(1, std::memory_order_relaxed), tid));
+    }
+    std::optional<NewThreadShare> choose(std::uint64_t drawn) const noexcept {
+        const NewThreadShare share = share_.load(std::memory_order_relaxed);
+        const std::uint64_t sampled_at_ns = (drawn >> 32) * period_ns_ >> 32;
+        if (share.reach_us != 0 && sampled_at_ns >= share.reach_ns()) return std::nullopt;
+        if (static_cast<std::uint32_t>(drawn) % share.stands_for != 0) return std::nullopt;
+        return share;
+    }
     /// How long it waits at most.
-    std::uint64_t patience_ns() const noexcept;
+    /// Where a hundred threads take turns on a CPU, the collector gets memory for a ring after as many: each of them
+    /// may hold the lock of the address space while it does not run. Of a collector that does not run at all little is
+    /// hoped for.
+    std::uint64_t patience_ns() const noexcept { return (late_.load(std::memory_order_relaxed) ? 2 : 100) * ns_per_ms; }
     /// Whether threads are to announce themselves.
     bool wanted() const noexcept { return wanted_.load(std::memory_order_acquire); }
     /// `period_ns`: of samples; 0 if NewThreadShare::reach_us may not be used.
-    void want(bool wanted, std::uint64_t period_ns = 0) noexcept;
+    void want(bool wanted, std::uint64_t period_ns = 0) noexcept {
+        period_ns_ = period_ns;
+        wanted_.store(wanted, std::memory_order_release);
+    }
 
     /// Collector only: calls meet(NewThread) for each thread that waits, and lets it go on.
     template <class Meet>
@@ -40,7 +91,26 @@ public:
         if (any) wake();
     }
     /// A thread that ends has used so much. Decides how many wait.
-    void lived(std::uint64_t cpu_ns) noexcept;
+    /// Of lives that are like the last ones, one in fifty is longer than any of them. Two that end at once may count as
+    /// one.
+    void lived(std::uint64_t cpu_ns) noexcept {
+        constexpr std::uint64_t enough = 16, lately = 32;
+        constexpr double met_in_ns = 100'000, most_of_life = 1.0 / 20, most_for_one = 32;
+        const std::uint64_t ended = ended_.fetch_add(1, std::memory_order_relaxed) + 1, of = std::min(ended, enough);
+        const std::uint64_t usual_ns = (usual_ns_.load(std::memory_order_relaxed) * (of - 1) + cpu_ns) / of;
+        usual_ns_.store(usual_ns, std::memory_order_relaxed);
+        const std::uint64_t longest_ns = std::max(longest_ns_.load(std::memory_order_relaxed), cpu_ns);
+        const std::uint64_t reach_ns = std::max(longest_ns, longest_before_ns_.load(std::memory_order_relaxed));
+        if (ended % lately == 0) longest_before_ns_.store(longest_ns, std::memory_order_relaxed);
+        longest_ns_.store(ended % lately == 0 ? 0 : longest_ns, std::memory_order_relaxed);
+        if (ended < enough) return;
+        const double usual = std::max(static_cast<double>(usual_ns), 1e4), period = static_cast<double>(period_ns_);
+        const bool reaches = period_ns_ != 0 && reach_ns < period_ns_ * 3 / 4;
+        const double cost = met_in_ns / usual / most_of_life * (reaches ? static_cast<double>(reach_ns) / period : 1);
+        share_.store({.reach_us = reaches ? static_cast<std::uint32_t>(reach_ns / 1000) + 1 : 0,
+                      .stands_for = std::bit_ceil(static_cast<std::uint32_t>(std::clamp(cost, 1.0, most_for_one)))},
+                     std::memory_order_relaxed);
+    }
 
 private:
     struct Waiting {
@@ -49,9 +119,25 @@ private:
         std::uint64_t drawn = 0, until_ns = 0;  // it waits no longer
         char name[16] = {};                     // comm
     };
-    static std::string_view name_of(const Waiting& thread) noexcept;
-    static NewThreadShare stricter(NewThreadShare one, NewThreadShare other) noexcept;
-    void wake() noexcept;
+    // One that does not wait any more may have another name.
+    static std::string_view name_of(const Waiting& thread) noexcept {
+        return monotonic_ns() < thread.until_ns
+                   ? std::string_view(thread.name, ::strnlen(thread.name, sizeof thread.name))
+                   : std::string_view();
+    }
+    // Of two shares by which a thread was chosen with one number, one in `stands_for` is a power of two: those that
+    // both choose are those that this chooses.
+    static NewThreadShare stricter(NewThreadShare one, NewThreadShare other) noexcept {
+        const bool any = one.reach_us == 0 || other.reach_us == 0;
+        return {.reach_us = any ? std::max(one.reach_us, other.reach_us) : std::min(one.reach_us, other.reach_us),
+                .stands_for = std::max(one.stands_for, other.stands_for)};
+    }
+    void wake() noexcept {
+        late_.store(false, std::memory_order_relaxed);
+        met_.fetch_add(1, std::memory_order_seq_cst);
+        if (sleeping_.load(std::memory_order_seq_cst) != 0)
+            handler::system_call(SYS_futex, &met_, FUTEX_WAKE_PRIVATE, INT_MAX);
+    }
 
     HostQueue<Waiting, 1024> waiting_;
     std::atomic<bool> wanted_{false};

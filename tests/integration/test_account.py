@@ -75,7 +75,7 @@ class Accounts(Case):
                     told = summary(ran.result())
                     held = told["cpu_time"]["flameprobe_memory_bytes"]
                     self.assertGreater(held, len(told["threads"]) * 100)
-                    # At this frequency a ring has up to 36 KiB, those of the first 256 threads more (src/capture/ring_sizes.hpp).
+                    # At this frequency a ring has up to 36 KiB, those of the first 256 threads more (src/capture/thread_rings.hpp).
                     rings = int(argv[1]) * (36 << 10) if engine == "ring" and argv[0] == "living" else 0
                     self.assertLess(held, (48 << 20) + rings)
 

@@ -36,8 +36,7 @@ TEST_CASE("an open guard is found at its own address, a closed one and a copy of
     CHECK(open[0].chain == flameprobe_chain_v1);
     // Copied elsewhere, it yields a pc that is far from the function.
     for (const std::uint64_t shift : {8, 64, 4096, 1 << 20}) {
-        for (const auto& moved : scan(address + shift, memory))
-            CHECK(((moved.pc ^ open[0].pc) >> 32) != 0);
+        for (const auto& moved : scan(address + shift, memory)) CHECK(((moved.pc ^ open[0].pc) >> 32) != 0);
     }
     flameprobe_scope_leave(record);
     CHECK(scan(address, memory).empty());
