@@ -35,8 +35,10 @@ public:
               std::uint64_t start_ns, const CpuClocks& clocks = kernel_clocks());
 
     RecordSink& sink() { return pipeline_; }
-    /// See ProfileFile.
-    void place_by(ProfileFile::Place place) { file_.place_by(std::move(place)); }
+    /// Created now, while it still can be, if it is asked to: before the host drops its privileges. If no sample follows,
+    /// close() removes it. Else it comes with the first samples, and is to be closed after close().
+    ProfileFile& file() { return file_; }
+    const ProfileFile& file() const { return file_; }
     /// Up to where CPU time and units of work are counted: the clocks and counters as they were read last.
     struct CountedTo {
         std::uint64_t time_ns = 0, process_ns = 0, own_ns = 0;
@@ -56,8 +58,6 @@ public:
     void pause();
     /// Closes the file; resume() opens it again. What was sampled so far is in it.
     Result<void> suspend();
-    /// After close(): closes the file, so that no other process finds it in use.
-    void release() { file_.close(); }
     /// To be called after each drain, with the time at which it began.
     void settle(std::uint64_t drained_ns) {
         pipeline_.settle(drained_ns);
@@ -101,9 +101,6 @@ public:
         if (value != 0) pipeline_.summary().counters[std::string(name)] = value;
     }
     void died(const CrashRecord& note) { pipeline_.host(note.read(start_ns_)); }
-    /// Creates the file now, while it still can be: before the host drops its privileges. If no sample follows, close()
-    /// removes it.
-    Result<void> secure() { return file_.create(); }
     /// Removes a file that was created but got no sample: before exec, since no code of ours runs after it.
     void drop_empty_file() {
         if (!has_content()) file_.remove();
@@ -114,8 +111,6 @@ public:
     bool tables_full();
     /// Whether the file is small again after this. `by`: see ProfileFile.
     bool compact(const ProfileFile::Compaction& by) { return !tables_full() && file_.compact(by); }
-    /// The file gets another name; nothing else changes.
-    Result<void> move_to(std::string stem) { return file_.move_to(std::move(stem)); }
     /// Lets the file grow to `most_bytes`, where there can be no other. False if the file or a table may not grow.
     bool grow(std::uint64_t most_bytes);
 
@@ -132,18 +127,14 @@ public:
     /// Whether there is something worth a file: there may be thousands of processes of a few milliseconds that no
     /// sample hit, and that counted no units of work.
     bool has_content() { return has_samples() || counted_any_; }
-    bool has_file() const { return file_.created(); }
     /// Whether it may be that of a launcher (env, nice), which leaves its name to the program that it becomes: no file
     /// yet, no sample of CPU time, of which it used little.
     bool is_launchers() {
-        return !has_file() && !counted_any_ && !has_cpu_samples() && !(allocations_ && allocations_->has_samples()) &&
+        return !file_.created() && !counted_any_ && !has_cpu_samples() && !(allocations_ && allocations_->has_samples()) &&
                process_cpu_ns_ < least_cpu_ns_;
     }
     bool wants_faster_drain() const { return pipeline_.wants_faster_drain(); }
     std::uint64_t samples() { return pipeline_.summary().hits; }
-    const std::string& stem() const { return file_.stem(); }
-    std::string path() const { return file_.path(); }
-    const std::string& avoided() const { return file_.avoided(); }
 
 private:
     Result<void> count_from(const CountedTo& from);

@@ -111,7 +111,7 @@ Result<void> ProfileSeries::begin(const Engine& engine, std::uint64_t start_ns) 
     if (auto reached = reach_run(options_); !reached) return reached;
     rotation_ = Rotation(options_.most_bytes);
     begin_recording(engine, expand_path(options_.out, paths_), start_ns);
-    if (options_.one_result()) recording_->place_by([this] { return place_in_run(); });
+    if (options_.one_result()) recording_->file().place_by([this] { return place_in_run(); });
     next_dump_ns_ = monotonic_ns() + options_.dump_every_ns;
     if (!options_.push_directory.empty() && paths_.dump <= 1) {
         if (const std::string problem = prepare_spool(options_.push_directory); !problem.empty()) return Error{problem};
@@ -143,8 +143,8 @@ Result<void> ProfileSeries::next_part(const Engine& engine, const Drain& drain) 
             return write_smaller(profile, into, {alive_, drain});
         }))
         return {};
-    const std::string stem = recording_->stem();
-    if (auto moved = recording_->move_to(rotation_.stem_when_over(stem)); !moved) {
+    const std::string stem = recording_->file().stem();
+    if (auto moved = recording_->file().move_to(rotation_.stem_when_over(stem)); !moved) {
         if (recording_->grow(rotation_.most_bytes())) return {};
         recording_->remark("sampling ended here: " + moved.error().message);
         return Error{"sampling ends: " + moved.error().message};
@@ -153,9 +153,9 @@ Result<void> ProfileSeries::next_part(const Engine& engine, const Drain& drain) 
     recording_->pause();
     drain();
     if (auto closed = recording_->close(); !closed) return closed;
-    if (auto away = rotation_.put_away(recording_->path(), recording_->samples()); !away)
+    if (auto away = rotation_.put_away(recording_->file().path(), recording_->samples()); !away)
         return Error{"sampling ends: " + away.error().message};
-    log_.message("the profile goes on in another file; so far it is in " + recording_->path());
+    log_.message("the profile goes on in another file; so far it is in " + recording_->file().path());
     const auto counted_to = recording_->counted_to();
     begin_recording(engine, stem, monotonic_ns());
     recording_->set_counter(counter::part, rotation_.number());
@@ -169,9 +169,9 @@ Result<void> ProfileSeries::next(const Engine& engine, const Drain& drain, const
     drain();
     if (auto closed = recording_->close(); !closed) return closed;
     const bool pushes = !options_.push_directory.empty();
-    if (recording_->has_file() && pushes) publish_window(recording_->path());
-    const bool draws = recording_->has_file() && !pushes && recording_->has_samples();
-    const DrawingOrder order{recording_->path(), recording_->stem(), true};
+    if (recording_->file().created() && pushes) publish_window(recording_->file().path());
+    const bool draws = recording_->file().created() && !pushes && recording_->has_samples();
+    const DrawingOrder order{recording_->file().path(), recording_->file().stem(), true};
     std::unique_ptr<Recording> finished = std::move(recording_);
     ++paths_.dump;
     if (auto begun = begin(engine, monotonic_ns()); !begun) return begun;
@@ -186,7 +186,7 @@ std::string ProfileSeries::dump(const std::string& wanted, const Drain& drain) {
     const std::string stem = dumped_.contains(wanted) ? wanted : unused_stem(wanted, options_.formats, older_);
     dumped_.insert(stem);
     if (options_.formats.empty()) return {};
-    const auto drawn = draw({recording_->path(), stem, true}, options_, {alive_, drain});
+    const auto drawn = draw({recording_->file().path(), stem, true}, options_, {alive_, drain});
     if (!drawn) return drawn.error().message;
     return drawn->problems.empty() ? std::string() : drawn->problems.front();
 }
@@ -203,21 +203,21 @@ void ProfileSeries::tell(const Drawn& drawn) {
 }
 
 void ProfileSeries::write_results() {
-    if (!recording_->avoided().empty()) log_.warning(recording_->avoided());
+    if (!recording_->file().avoided().empty()) log_.warning(recording_->file().avoided());
     write_part();
     if (options_.one_result()) end_run();
 }
 
 void ProfileSeries::write_part() {
-    if (options_.one_result()) return recording_->release();
+    if (options_.one_result()) return recording_->file().close();
     const bool pushes = !options_.push_directory.empty();
     // Of units of work alone there is no picture.
-    const bool shows_last_part = recording_->has_file() && (pushes || recording_->has_samples());
-    const std::string profile = shows_last_part ? recording_->path() : rotation_.newest();
+    const bool shows_last_part = recording_->file().created() && (pushes || recording_->has_samples());
+    const std::string profile = shows_last_part ? recording_->file().path() : rotation_.newest();
     if (profile.empty()) return;
     if (pushes) return publish_window(profile);
-    draw_and_tell({profile, recording_->stem()}, {});
-    if (rotation_.number() > 1) log_.warning(rotation_.describe(recording_->has_file() ? recording_->stem() : ""));
+    draw_and_tell({profile, recording_->file().stem()}, {});
+    if (rotation_.number() > 1) log_.warning(rotation_.describe(recording_->file().created() ? recording_->file().stem() : ""));
 }
 
 bool ProfileSeries::is_first() const { return !family().forked && static_cast<int>(host_process()) == family().pid; }
@@ -246,9 +246,9 @@ void ProfileSeries::end_run() {
 }
 
 std::string ProfileSeries::how_to_draw() const {
-    if (!begun() || !recording_->has_file()) return {};
+    if (!begun() || !recording_->file().created()) return {};
     const bool of_run = options_.one_result() && folder_;
-    return drawn_by_hand(of_run ? folder_->path() : recording_->path(), of_run ? folder_->stem() : recording_->stem());
+    return drawn_by_hand(of_run ? folder_->path() : recording_->file().path(), of_run ? folder_->stem() : recording_->file().stem());
 }
 
 void ProfileSeries::drop_if_empty() {

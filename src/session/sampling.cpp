@@ -240,7 +240,7 @@ void Sampling::secure(uid_t user) {
     if (!on()) return;
     if (user != no_user && user != 0 && ::geteuid() == 0) engine_.source->rights_end();
     drain();  // the thread's stack is known from then on
-    give_up_unless(profile().secure());
+    give_up_unless(profile().file().create());
     if (user != no_user && on()) profiles_.give_to(user);
 }
 

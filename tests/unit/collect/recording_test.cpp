@@ -139,7 +139,7 @@ struct Case {
     }
     ToldProfile close() {
         recording.pause();
-        const std::string path = recording.path();
+        const std::string path = recording.file().path();
         REQUIRE(recording.close());
         return ToldProfile(path);
     }
@@ -384,7 +384,7 @@ TEST_CASE("one recording after the other: no CPU time is missed or counted twice
     raw.tid = first_tid;
     for (int i = 0; i < 20; ++i) second.sink().take(raw);
     second.pause();
-    const std::string path = second.path();
+    const std::string path = second.file().path();
     REQUIRE(second.close());
     const ToldProfile of_first = first.close(), of_second(path);
     CHECK(of_first.account(first.main_thread).cpu_ns == 300 * period);
@@ -431,7 +431,7 @@ TEST_CASE("a process that no sample hit leaves a file if it used FLAMEPROBE_MIN_
         run.clocks.run(run.main_thread, 50);
         run.recording.threads_ended({{.tid = first_tid, .cpu_ns = 50 * period}});
         run.recording.pause();
-        const std::string path = run.recording.path();
+        const std::string path = run.recording.file().path();
         REQUIRE(run.recording.close());
         CHECK(std::filesystem::exists(path) == kept);
     }
