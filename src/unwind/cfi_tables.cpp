@@ -1,15 +1,16 @@
 #include "unwind/cfi_tables.hpp"
 
+#include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <gelf.h>
 
 #include <array>
 #include <optional>
+#include <span>
 #include <unordered_set>
 
 #include "cpu/arch.hpp"
 #include "unwind/code_bytes.hpp"
-#include "unwind/expression.hpp"
 
 namespace flameprobe {
 
@@ -33,12 +34,45 @@ std::optional<std::int32_t> narrow(std::int64_t offset) {
     return static_cast<std::int32_t>(offset);
 }
 
-bool set_cfa(Dwarf_Frame& frame, std::uint64_t address, UnwindRule& rule) {
+/// A register or the CFA plus a constant, or the word there.
+struct TablePlace {
+    static constexpr unsigned cfa = ~0U;
+    unsigned base = cfa;
+    std::int64_t offset = 0;
+    bool loaded = false;
+};
+
+/// Nothing if the expression stands for more than that, such as the one of PLT stubs, which asks for the pc.
+std::optional<TablePlace> place_of(std::span<const Dwarf_Op> operations) {
+    const auto take = [&](unsigned atom) {
+        if (operations.empty() || operations[0].atom != atom) return false;
+        operations = operations.subspan(1);
+        return true;
+    };
+    TablePlace place;
+    const bool has_cfa = take(DW_OP_call_frame_cfa);  // libdw puts it before a table's own expression
+    const Dwarf_Op first = operations.empty() ? Dwarf_Op{} : operations[0];
+    if (take(DW_OP_bregx)) {  // also libdw's for a register and an offset
+        place.base = static_cast<unsigned>(first.number);
+        place.offset = static_cast<std::int64_t>(first.number2);
+    } else if (first.atom >= DW_OP_breg0 && first.atom <= DW_OP_breg31 && take(first.atom)) {
+        place.base = first.atom - DW_OP_breg0;
+        place.offset = static_cast<std::int64_t>(first.number);
+    } else if (!has_cfa) {
+        return std::nullopt;
+    } else if (take(DW_OP_plus_uconst)) {
+        place.offset = static_cast<std::int64_t>(first.number);
+    }
+    place.loaded = take(DW_OP_deref);
+    return operations.empty() ? std::optional(place) : std::nullopt;
+}
+
+bool set_cfa(Dwarf_Frame& frame, UnwindRule& rule) {
     Dwarf_Op* operations = nullptr;
     std::size_t count = 0;
     if (::dwarf_frame_cfa(&frame, &operations, &count) != 0 || count == 0) return false;
-    const auto cfa = reduce(operations, count, address);
-    if (!cfa || cfa->base == SlotLocation::cfa) return false;
+    const auto cfa = place_of({operations, count});
+    if (!cfa || cfa->base == TablePlace::cfa) return false;
     const auto base = base_of(cfa->base);
     const auto offset = narrow(cfa->offset);
     if (!base || !offset) return false;
@@ -51,17 +85,17 @@ bool set_cfa(Dwarf_Frame& frame, std::uint64_t address, UnwindRule& rule) {
 /// Where a caller's register was saved.
 struct Saved {
     enum class How : std::uint8_t { same, undefined, slot, other } how = How::other;
-    SlotLocation slot;
+    TablePlace slot;
 };
 
-Saved saved_register(Dwarf_Frame& frame, unsigned number, std::uint64_t address) {
+Saved saved_register(Dwarf_Frame& frame, unsigned number) {
     std::array<Dwarf_Op, 3> few{};
     Dwarf_Op* operations = nullptr;
     std::size_t count = 0;
     if (::dwarf_frame_register(&frame, static_cast<int>(number), few.data(), &operations, &count) != 0) return {};
     if (count == 0) return {operations == nullptr ? Saved::How::same : Saved::How::undefined, {}};
-    // A value instead of a place ends in DW_OP_stack_value, another register is DW_OP_regx: neither can be reduced.
-    const auto place = reduce(operations, count, address);
+    // A value instead of a place ends in DW_OP_stack_value, another register is DW_OP_regx.
+    const auto place = place_of({operations, count});
     if (!place || place->loaded) return {};
     return {Saved::How::slot, *place};
 }
@@ -75,7 +109,7 @@ struct SlotField {
         if (saved.how == Saved::How::other) return false;
         // libdw 0.188 calls registers undefined that no rule mentions, where compilers mean "same" (rbx above all).
         if (saved.how != Saved::How::slot) return *offset = UnwindRule::same, true;
-        if (saved.slot.base != SlotLocation::cfa) {
+        if (saved.slot.base != TablePlace::cfa) {
             const auto base = base_of(saved.slot.base);
             if (!base) return false;
             origin = *base == RuleBase::sp   ? SlotOrigin::sp
@@ -98,8 +132,7 @@ bool has_other_stack_pointer(Dwarf_Frame& frame) {
     return ::dwarf_frame_register(&frame, Arch::sp, few.data(), &operations, &count) == 0 && count > 2;
 }
 
-/// `address` is the absolute address the frame was asked for: expressions that use the pc (PLT stubs) are worked out
-/// with it. The rule is `irregular` where the table says more than an UnwindRule can hold.
+/// The rule is `irregular` where the table says more than an UnwindRule can hold.
 UnwindRule rule_of_frame(Dwarf_Frame_s& frame, std::uint64_t address) {
     UnwindRule rule;
     rule.address = address;
@@ -108,8 +141,8 @@ UnwindRule rule_of_frame(Dwarf_Frame_s& frame, std::uint64_t address) {
     const int return_column = ::dwarf_frame_info(&frame, nullptr, nullptr, &signal_frame);
     if (return_column < 0) return rule;
     rule.signal_frame = signal_frame;
-    const Saved return_address = saved_register(frame, static_cast<unsigned>(return_column), address);
-    const bool has_cfa = set_cfa(frame, address, rule);
+    const Saved return_address = saved_register(frame, static_cast<unsigned>(return_column));
+    const bool has_cfa = set_cfa(frame, rule);
     // "undefined" is how _start, clone3 and the like say that they have no caller; the only proof of a whole stack.
     if (return_address.how == Saved::How::undefined) {
         rule.kind = RuleKind::root;
@@ -117,8 +150,8 @@ UnwindRule rule_of_frame(Dwarf_Frame_s& frame, std::uint64_t address) {
     }
     if (!has_cfa || has_other_stack_pointer(frame)) return rule;
     SlotField ra{&rule.ra_slot}, fp{&rule.fp_slot}, third{&rule.third_slot};
-    if (!ra.set(return_address) || !fp.set(saved_register(frame, Arch::fp, address)) ||
-        !third.set(saved_register(frame, Arch::third, address)))
+    if (!ra.set(return_address) || !fp.set(saved_register(frame, Arch::fp)) ||
+        !third.set(saved_register(frame, Arch::third)))
         return rule;
     rule.ra_origin = ra.origin;
     rule.fp_origin = fp.origin;

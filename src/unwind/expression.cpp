@@ -2,13 +2,8 @@
 
 #include <dwarf.h>
 
-#include <algorithm>
 #include <array>
-#include <span>
 #include <utility>
-
-#include "base/hash.hpp"
-#include "cpu/arch.hpp"
 
 namespace flameprobe {
 namespace {
@@ -208,65 +203,10 @@ bool Evaluation::jump(const Dwarf_Op& operation) {
     return false;
 }
 
-/// A frame of made-up registers and of one word of memory, which notes what it was asked for.
-class MadeUpFrame final : public FrameState {
-public:
-    MadeUpFrame(Word pc, Word flipped) : pc_(pc), flipped_(flipped) {}
-
-    std::optional<Word> register_value(unsigned number) override {
-        return number == Arch::return_address ? std::optional(pc_) : ask(number);
-    }
-    std::optional<Word> cfa() override { return ask(SlotLocation::cfa); }
-    std::optional<Word> word(Word address) override {
-        if (loaded_from_) return std::nullopt;
-        loaded_from_ = address;
-        return value_of(memory);
-    }
-
-    Word value_of(unsigned base) const { return splitmix64(Word{base} + 1) ^ flipped_; }
-    std::span<const unsigned> asked() const { return std::span(asked_).first(count_); }
-    bool is_word(Word number) const { return loaded_from_ && number == value_of(memory); }
-    Word place_of(Word number) const { return is_word(number) ? *loaded_from_ : number; }
-
-private:
-    static constexpr unsigned memory = SlotLocation::cfa - 1;
-
-    std::optional<Word> ask(unsigned base) {
-        if (count_ == asked_.size()) return std::nullopt;
-        asked_[count_++] = base;
-        return value_of(base);
-    }
-
-    const Word pc_, flipped_;
-    std::optional<Word> loaded_from_;
-    std::array<unsigned, 4> asked_{};
-    std::size_t count_ = 0;
-};
-
 }  // namespace
 
 std::optional<Evaluated> evaluate(const Dwarf_Op* operations, std::size_t count, FrameState& frame) {
     return Evaluation(operations, count, frame).run();
-}
-
-// Worked out twice, with values of which every bit is another: what is the same distance from one of them both times is
-// that value plus a constant. A mask shows, and which of two values is larger; whether two are equal would not.
-std::optional<SlotLocation> reduce(const Dwarf_Op* operations, std::size_t count, std::uint64_t pc) {
-    const auto asks_for_one_value = [](const Dwarf_Op& operation) {
-        return operation.atom == DW_OP_eq || operation.atom == DW_OP_ne || operation.atom == DW_OP_bra;
-    };
-    if (std::any_of(operations, operations + count, asks_for_one_value)) return std::nullopt;
-    MadeUpFrame frame(pc, 0), other(pc, ~Word{0});
-    const auto one = evaluate(operations, count, frame), two = evaluate(operations, count, other);
-    if (!one || !two || one->is_value || two->is_value) return std::nullopt;
-    const bool loaded = frame.is_word(one->number);
-    if (loaded != other.is_word(two->number)) return std::nullopt;
-    for (const unsigned base : frame.asked()) {
-        const Word offset = frame.place_of(one->number) - frame.value_of(base);
-        if (offset == other.place_of(two->number) - other.value_of(base))
-            return SlotLocation{base, static_cast<std::int64_t>(offset), loaded};
-    }
-    return std::nullopt;
 }
 
 }  // namespace flameprobe

@@ -1,5 +1,4 @@
-// A DWARF expression worked out over one frame's registers and memory (DWARF 5, 2.5 and 2.6), or as far as it can be
-// without these.
+// A DWARF expression worked out over one frame's registers and memory (DWARF 5, 2.5 and 2.6).
 #pragma once
 
 #include <elfutils/libdw.h>
@@ -27,16 +26,5 @@ struct Evaluated {
 
 /// Nothing if the expression is malformed, does not end, or needs what the frame does not know.
 std::optional<Evaluated> evaluate(const Dwarf_Op* operations, std::size_t count, FrameState& frame);
-
-/// A register plus a constant, or the word there.
-struct SlotLocation {
-    static constexpr unsigned cfa = ~0U;
-    unsigned base = cfa;  // a DWARF register, or the CFA
-    std::int64_t offset = 0;
-    bool loaded = false;  // the word at base + offset
-};
-
-/// The place for which an expression of the code at `pc` stands in every frame. Nothing if it is more than that.
-std::optional<SlotLocation> reduce(const Dwarf_Op* operations, std::size_t count, std::uint64_t pc);
 
 }  // namespace flameprobe
