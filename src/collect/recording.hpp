@@ -35,8 +35,8 @@ public:
               std::uint64_t start_ns, const CpuClocks& clocks = kernel_clocks());
 
     RecordSink& sink() { return pipeline_; }
-    /// Created now, while it still can be, if it is asked to: before the host drops its privileges. If no sample follows,
-    /// close() removes it. Else it comes with the first samples, and is to be closed after close().
+    /// Created now, while it still can be, if it is asked to: before the host drops its privileges. If no sample
+    /// follows, close() removes it. Else it comes with the first samples, and is to be closed after close().
     ProfileFile& file() { return file_; }
     const ProfileFile& file() const { return file_; }
     /// Up to where CPU time and units of work are counted: the clocks and counters as they were read last.
@@ -130,8 +130,8 @@ public:
     /// Whether it may be that of a launcher (env, nice), which leaves its name to the program that it becomes: no file
     /// yet, no sample of CPU time, of which it used little.
     bool is_launchers() {
-        return !file_.created() && !counted_any_ && !has_cpu_samples() && !(allocations_ && allocations_->has_samples()) &&
-               process_cpu_ns_ < least_cpu_ns_;
+        return !file_.created() && !counted_any_ && !has_cpu_samples() &&
+               !(allocations_ && allocations_->has_samples()) && process_cpu_ns_ < least_cpu_ns_;
     }
     bool wants_faster_drain() const { return pipeline_.wants_faster_drain(); }
     std::uint64_t samples() { return pipeline_.summary().hits; }

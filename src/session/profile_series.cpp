@@ -217,7 +217,8 @@ void ProfileSeries::write_part() {
     if (profile.empty()) return;
     if (pushes) return publish_window(profile);
     draw_and_tell({profile, recording_->file().stem()}, {});
-    if (rotation_.number() > 1) log_.warning(rotation_.describe(recording_->file().created() ? recording_->file().stem() : ""));
+    if (rotation_.number() > 1)
+        log_.warning(rotation_.describe(recording_->file().created() ? recording_->file().stem() : ""));
 }
 
 bool ProfileSeries::is_first() const { return !family().forked && static_cast<int>(host_process()) == family().pid; }
@@ -248,7 +249,8 @@ void ProfileSeries::end_run() {
 std::string ProfileSeries::how_to_draw() const {
     if (!begun() || !recording_->file().created()) return {};
     const bool of_run = options_.one_result() && folder_;
-    return drawn_by_hand(of_run ? folder_->path() : recording_->file().path(), of_run ? folder_->stem() : recording_->file().stem());
+    return drawn_by_hand(of_run ? folder_->path() : recording_->file().path(),
+                         of_run ? folder_->stem() : recording_->file().stem());
 }
 
 void ProfileSeries::drop_if_empty() {
