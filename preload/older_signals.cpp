@@ -1,13 +1,18 @@
 // The older ways to set what a signal does (signal(2), sysv_signal(3), sigset(3), siginterrupt(3)). libc's own call
-// sigaction inside libc, past ours (dispositions.cpp): the host would be told our handlers for its SIG_DFL.
+// sigaction inside libc, past ours (dispositions.cpp): the host would be told our handlers for its SIG_DFL. And its
+// profiler (profil(3), which gcc -pg starts) would count the engine's signals as its own.
 //
 // Async-signal-safe.
 #include <errno.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/gmon.h>
+#include <unistd.h>
 
+#include "dispositions.hpp"
 #include "interpose.hpp"
+#include "parts.hpp"
 
 namespace flameprobe {
 namespace {
@@ -43,10 +48,27 @@ Handler told(int number, const sigset_t& blocked, Handler handler) {
     return sigismember(&blocked, number) == 1 ? SIG_HOLD : handler;
 }
 
+int (*next_profil)(unsigned short*, size_t, size_t, unsigned) = nullptr;
+void (*next_monstartup)(unsigned long, unsigned long) = nullptr;
+
+void before_profiler() {
+    if (is_of_this_process()) yield_to_host(SIGPROF);
+}
+
 }  // namespace
 }  // namespace flameprobe
 
 using namespace flameprobe;
+
+FLAMEPROBE_INTERPOSED int profil(unsigned short* buffer, size_t size, size_t offset, unsigned scale) noexcept {
+    before_profiler();
+    return next(next_profil, "profil")(buffer, size, offset, scale);
+}
+FLAMEPROBE_INTERPOSED void __monstartup(unsigned long low, unsigned long high) noexcept {
+    before_profiler();
+    next(next_monstartup, "__monstartup")(low, high);
+}
+FLAMEPROBE_INTERPOSED void monstartup(unsigned long low, unsigned long high) noexcept { __monstartup(low, high); }
 
 FLAMEPROBE_INTERPOSED Handler signal(int number, Handler handler) noexcept {
     return set_handler(number, handler, restarts(number));

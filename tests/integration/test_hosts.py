@@ -241,8 +241,9 @@ class Lives(HostCase):
 
     def test_own_sigprof(self):
         for engine in ("auto", *ENGINES):
-            with self.subTest(engine=engine):
-                self.beside([host("sigprof").as_posix()], f"sigprof-{engine}", {"ENGINE": engine, "FREQ": 997})
+            for whose in ([], ["libc"]):
+                with self.subTest(engine=engine, whose=whose):
+                    self.beside([host("sigprof").as_posix(), *whose], f"sigprof-{engine}-{len(whose)}", {"ENGINE": engine, "FREQ": 997})
 
     def check_sanitized(self, program, functions):
         """Alone it says nothing on stderr; so whatever is there is FlameProbe's, or of the sanitizer about FlameProbe."""
