@@ -182,7 +182,7 @@ TEST_CASE("every holder that looks name had the lock, of thousands") {
     std::vector<Taker> takers(8);
     for (Taker& taker : takers) taker.thread = std::thread([&] { taker.run(locks, over); });
     Looker looker;
-    const std::size_t wanted = full_size(3'000, 50'000);
+    const std::size_t wanted = full_size(1'000, 50'000);
     std::size_t found = 0, looks = 0, other_lock = 0, never_had = 0;
     std::array<std::size_t, 6> of_kind{};
     const std::uint64_t end = monotonic_ns() + 200'000'000'000;

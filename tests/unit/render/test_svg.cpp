@@ -169,7 +169,7 @@ TEST_CASE("hostile names are escaped and cut") {
 }
 
 TEST_CASE("a picture for a README has no more than 150 kB, whatever the profile") {
-    const std::string argument = "(std::map<" + std::string(20'000, 'k') + ", int>)";
+    const std::string argument = "(std::map<" + std::string(5'000, 'k') + ", int>)";
     ProfileOf made;
     // Boxes of one width are folded, so each function has time of its own.
     for (int tower = 0; tower < 50; ++tower) {
