@@ -15,6 +15,7 @@ import urllib.request
 from pathlib import Path
 
 from container import container
+from figures import is_sample
 from harness import (COMMAND, Case, clean_environment, ordinary_user, profiled, read_folded, run, shares, sized, started, stolen_ns,
                      stolen_seconds, target, wait_until)
 
@@ -266,7 +267,7 @@ class Odd(Attach):
             program = self.python(f"end = time.time() + {after % 20} / 500\nwhile time.time() < end: pass")
             ran = run([COMMAND, "attach", "-f", "none", "-o", self.directory / "out", program.pid], self.directory, clean_environment())
             self.assertNotIn("No such process", ran.stderr)
-            self.assertIn("has ended" if ran.returncode else "attached", ran.stderr)
+            self.assertRegex(ran.stderr, "has ended|no samples were kept" if ran.returncode else "attached")
 
     def test_three_at_once(self):
         """Of one process, with one name for their results: each has its own."""
@@ -288,7 +289,7 @@ class Odd(Attach):
                 if what == "replaced":
                     shutil.copy("/bin/true", copy)
                 stem, _ = self.attach("-d", "1s", "-F", "499", program.pid, where=f"of-{what}")
-                self.assert_function(self.stacks(stem), "leaf_70", at_least=50)
+                self.assert_function(self.stacks(stem), "leaf_70", at_least=20)
 
     def test_one_that_executes_again_and_again(self):
         loop = self.directory / "loop"
@@ -332,7 +333,7 @@ class Odd(Attach):
             attached.kill()
             attached.wait()
             wait_until((directory / "out.fprobe").exists, 30, "the profile")
-            self.assertEqual([path.name for path in directory.iterdir()], ["out.fprobe"])
+            wait_until(lambda: [path.name for path in directory.iterdir()] == ["out.fprobe"], 30, "the end of the run's folder")
 
     def test_no_descriptors_for_its_children(self):
         """They are left out, and said to be; nothing waits for them."""
@@ -478,7 +479,7 @@ class Changes(Attach):
 
     def test_a_process_with_another_root(self):
         stem, _ = self.attach("-d", "2s", "-F", "499", container(self, target("shares"), "leaves", "100000000"))
-        stacks = self.stacks(stem)
+        stacks = [(frames, count) for frames, count in self.stacks(stem) if is_sample(frames)]
         self.assertGreater(shares(stacks, "leaf_70")[0], 50)
         self.assertGreater(shares(stacks, "burn", leaf=True)[0], 50)  # inlined: debug information was read
         hits, every = shares(stacks, "main")
@@ -815,7 +816,7 @@ class Refused(Attach):
                 if program is waits:
                     self.assertIn("where some threads wait is not known: the process's memory may not be read", ran.stderr)
                 else:
-                    self.assert_function(self.stacks(stem), "leaf_70", at_least=50)
+                    self.assert_function(self.stacks(stem), "leaf_70", at_least=20)
 
     def test_hidden_processes(self):
         user = ordinary_user(self)

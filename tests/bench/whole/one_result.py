@@ -1,6 +1,6 @@
 """One run, one result: what it costs: one_result.py forks|redis [--pairs 5] [--freq 99] [--small]
 
-forks: a program that forks two workers of 0.1 s of CPU time twenty times and waits for each pair; elapsed time alone,
+forks: a program that forks two workers of 0.1 s of CPU time thirty times and waits for each pair; elapsed time alone,
 with one result and with a result for each process, in turns. redis: peak memory of the server until it has ended, and
 the time from its SIGTERM until it has ended and its picture is there, with --samples 10000. Without one of these
 names both. Of another build the same, to compare: FLAMEPROBE_BUILD=DIRECTORY. make and `true`: short_lives.py;
@@ -43,7 +43,7 @@ def settings(place, frequency, **more):
 
 
 def forks(options, directory):
-    rounds = 2 if options.small else 20
+    rounds = 2 if options.small else 30
     seconds = {"alone": [], "one result": [], "a result each": []}
     files = {}
     for _ in range(options.pairs):
