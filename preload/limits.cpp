@@ -15,8 +15,7 @@ int (*next_prlimit)(pid_t, __rlimit_resource, const rlimit64*, rlimit64*) = null
 
 /// What the kernel is told: `limits`, or what is put into `changed`.
 const rlimit64* with_room(int resource, const rlimit64* limits, rlimit64& changed) noexcept {
-    if (resource != RLIMIT_RTTIME || !is_mapped(reinterpret_cast<uintptr_t>(limits)) || !is_readable(limits))
-        return limits;
+    if (resource != RLIMIT_RTTIME || limits == nullptr || !is_readable(limits)) return limits;
     const flameprobe_core* core = core_if_loaded();
     if ((limits->rlim_cur != 0 && limits->rlim_max != 0) || core == nullptr || core->attaches_threads() == 0)
         return limits;
