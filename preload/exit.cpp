@@ -34,7 +34,7 @@ __attribute__((constructor(101))) void finish_at_quick_exit() {
 
 }  // namespace
 
-bool is_first_to_exit() noexcept {
+bool begin_exit() noexcept {
     const int* found = nullptr;
     const int* const self = &errno;
     return __atomic_compare_exchange_n(&first, &found, self, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ||
@@ -52,7 +52,7 @@ using namespace flameprobe;
 // tail call, and the caller of the host's functions would be a frame of ours.
 extern "C" __attribute__((visibility("default"))) void flameprobe_exit_(int status) __asm__("exit");
 void flameprobe_exit_(int status) {
-    if (is_of_this_process() && !is_first_to_exit()) finish();
+    if (is_of_this_process() && !begin_exit()) finish();
     next(next_exit, "exit")(status);
 }
 

@@ -28,8 +28,8 @@ size_t read_unit_counts(flameprobe_unit_count* counts, size_t most);
 
 // exit.cpp
 
-/// False in a thread that ends the process while another one does. Async-signal-safe.
-bool is_first_to_exit() noexcept;
+/// To be called by a thread that ends the process. False while another one does so. Async-signal-safe.
+bool begin_exit() noexcept;
 void forget_exit_in_child() noexcept;
 
 // go_code.cpp
