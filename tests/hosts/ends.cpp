@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 #include <sys/time.h>
 
 #include <cstring>
@@ -101,6 +102,7 @@ void end_by_profiling_timer() {
     if (is("prof_timer")) end_by_profiling_timer();
     if (is("real_time")) ::raise(SIGRTMIN + 5);
     if (is("ignored")) work_after_signals();
+    if (is("kill")) ::usleep(300'000);  // a kill loses a tenth of a second
     if (is("kill")) ::raise(SIGKILL);
     asm volatile("");
 }
