@@ -3,8 +3,8 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 #include <sys/time.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <exception>
