@@ -30,7 +30,7 @@ static void is_set(const void* at, size_t bytes, int flags) {
 
 /* Both kinds of time: an engine may take its signals for one of them only. */
 static NOINLINE void busy_ms(double ms) {
-    const double end = cpu_ms() + part_of(ms);
+    const double end = cpu_ms() + ms;
     while (cpu_ms() < end) {
         crunch(2000);
         for (int i = 0; i < 50; ++i) syscall(SYS_getppid);
@@ -84,7 +84,7 @@ static void* work_on_unmapped(void* number) {
 }
 
 static void* work_on_many(void* number) {
-    const double end = cpu_ms() + part_of(milliseconds);
+    const double end = cpu_ms() + milliseconds;
     while (cpu_ms() < end) {
         char* area = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         CHECK(area != MAP_FAILED);

@@ -37,16 +37,9 @@ static NOINLINE unsigned long crunch(unsigned long rounds) {
     return value;
 }
 
-/* With HOST_WORK in the environment a part of so many milliseconds, but 40 at least, which every engine samples. */
-static inline double part_of(double ms) {
-    const char* const part = getenv("HOST_WORK");
-    const double wanted = part != NULL ? ms * atof(part) : ms, least = ms < 40 ? ms : 40;
-    return wanted > least ? wanted : least;
-}
-
-/* Uses so many milliseconds of the calling thread's CPU time, or part_of them, nearly all in user space. */
+/* Uses so many milliseconds of the calling thread's CPU time, nearly all in user space. */
 static NOINLINE void work_ms(double ms) {
-    const double end = cpu_ms() + part_of(ms);
+    const double end = cpu_ms() + ms;
     while (cpu_ms() < end) crunch(20000);
     __asm__ volatile("");
 }
