@@ -346,7 +346,6 @@ class OrdinaryUser(HostCase):
 class Processes(HostCase):
     """With CHILDREN=separate: one result per process, none overwritten."""
 
-
     def test_every_process_leaves_its_own(self):
         for mode, processes in (("fork", 5), ("exec", 3), ("vfork", 3), ("spawn", 3)):
             with self.subTest(mode=mode):
