@@ -23,6 +23,12 @@ void finish() noexcept {
     core->finish();
 }
 
+// At load: the end may be a forked child's only call, and each child would look it up again.
+__attribute__((constructor(101))) void find_functions() {
+    next(next_exit, "exit");
+    next(next_at_once, "_exit");
+}
+
 // quick_exit calls these functions in reverse order: this one, registered at load, after the host's own, which may
 // still work, fork and use their connections. Not by at_quick_exit, a part of which musl lacks: where a preloaded
 // library misses a symbol, its dynamic linker ends the program.
