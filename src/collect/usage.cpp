@@ -56,7 +56,7 @@ void UsageAccount::add_to(Counters& counters) const {
 void read_unit_counts_by(UnitCounters those) { counters = those; }
 
 void begin_unit_counts() {
-    if (counters.read != nullptr) inherited = new UnitCounts(counters.read());
+    if (any_units_counted()) inherited = new UnitCounts(counters.read());
 }
 
 UnitCounts unit_counts() {
