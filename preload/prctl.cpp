@@ -24,9 +24,10 @@ void give_up_signals() noexcept {
     errno = saved;
 }
 
-/// Orphans become the host's children, which is not to meet the collectors of its descendants among them: the mark that
-/// they find in their environment says so (session/family.cpp).
+/// Orphans become the host's children, which is not to meet the collectors of its descendants among them: the core says
+/// so to forked ones, and to others the mark that they find in their environment (session/family.cpp).
 void tell_descendants_of_reaper() noexcept {
+    if (const flameprobe_core* core = core_if_loaded()) core->take_orphans();
     char* const mark = ::getenv("FLAMEPROBE_ROOT");
     char* const point = mark == nullptr ? nullptr : mark + ::strspn(mark, "0123456789:");
     if (point != nullptr && *point == '.') *point = ',';

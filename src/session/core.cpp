@@ -229,6 +229,7 @@ constexpr flameprobe_core table = {
     .is_own_stack = [](uintptr_t base) -> int { return handler::gave_stack(base); },
     .is_own_signal = [](const void* info) -> int { return handler::has_sent(*static_cast<const siginfo_t*>(info)); },
     .signals_with = [](int number) -> int { return !host_is_filtered && handler::samples_with(number); },
+    .take_orphans = [] { take_orphans(); },
     .keep_off_counter = keep_off_counter,
     .expect_filter = expect_filter,
     .before_filter = before_filter,

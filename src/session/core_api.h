@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define FLAMEPROBE_CORE_VERSION 20
+#define FLAMEPROBE_CORE_VERSION 21
 
 /* When the collector's thread ends for a while: if the host has one thread; if besides it has other capabilities than
  * the caller; among any threads, of which one at a time may ask for it. */
@@ -91,6 +91,8 @@ struct flameprobe_core {
     /* Whether an engine has sent the signal that this siginfo_t describes; and whether one samples with this number. */
     int (*is_own_signal)(const void* info);
     int (*signals_with)(int number);
+    /* The caller takes orphans from now on (prctl(2): PR_SET_CHILD_SUBREAPER). Async-signal-safe. */
+    void (*take_orphans)(void);
     /* The CPU's counter faults in the calling thread, and in those that it makes. */
     void (*keep_off_counter)(void);
     /* The calling thread may be about to enter a filter. */

@@ -85,9 +85,11 @@ const Family& family() {
 }
 
 void leave_first_process() noexcept {
-    if (the_family == nullptr) return;
-    the_family->forked = true;
-    the_family->adopted = has_comma(::getenv(variable));
+    if (the_family != nullptr) the_family->forked = true;
+}
+
+void take_orphans() noexcept {
+    if (the_family != nullptr) the_family->adopted = true;
 }
 
 // A zombie has ended, though its parent may never take notice; and one that exits makes no result any more. In the

@@ -25,6 +25,8 @@ struct Family {
 
 /// To be called in each forked child.
 void leave_first_process() noexcept;
+/// From now on orphans of the run become this process's children.
+void take_orphans() noexcept;
 bool first_process_lives();
 /// Where the run's results go, without their ending, as its first process would say.
 std::string run_stem(const Options& options);
