@@ -102,7 +102,7 @@ Outcome follow_fork() {
     leave_first_process();
     begin_unit_counts();
     const bool wanted = parent->children_wanted();
-    auto* session = new Session(parent->given(), Session::Kind::child);
+    auto* session = new Session(*parent);
     the_session.store(session, std::memory_order_release);
     if (!session->options().children) return {};
     if (session->options().toggle_signal != 0) {

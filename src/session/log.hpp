@@ -18,6 +18,13 @@ class Log {
 public:
     /// Remembers what stderr is now.
     Log(LogMode mode, std::string path);
+    /// In a forked child: stderr is what it was for the parent, whatever it is now.
+    explicit Log(const Log& parent)
+        : mode_(parent.mode_),
+          path_(parent.path_),
+          device_(parent.device_),
+          inode_(parent.inode_),
+          terminal_(parent.terminal_) {}
 
     /// Something the user must know: always shown, except with `quiet`.
     void warning(std::string_view text) { write(text, true); }

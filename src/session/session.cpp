@@ -44,14 +44,13 @@ Options parse(const std::vector<std::string>& settings, std::vector<std::string>
     return read_options(lines, problems);
 }
 
-PathFacts path_facts(const Options& options) {
-    PathFacts facts;
-    facts.executable = executable_name();
-    facts.pid = static_cast<std::uint32_t>(::getpid());
-    facts.start_unix = static_cast<std::uint64_t>(::time(nullptr));
-    facts.dump = options.dump_every_ns != 0 ? 1 : 0;
-    facts.directory = family().directory;
-    return facts;
+/// Of this process, now.
+PathFacts path_facts(std::string executable, std::string directory, const Options& options) {
+    return {.executable = std::move(executable),
+            .pid = static_cast<std::uint32_t>(::getpid()),
+            .start_unix = static_cast<std::uint64_t>(::time(nullptr)),
+            .dump = options.dump_every_ns != 0 ? 1u : 0u,
+            .directory = std::move(directory)};
 }
 
 // A result may be replaced by a later run's, but never by another process of the same run.
@@ -78,12 +77,23 @@ Given::Given(std::vector<std::string> lines) : settings(std::move(lines)), optio
 
 Session::Session(const Given& given, Kind kind)
     : given_(given),
+      facts_(path_facts(executable_name(), family().directory, options())),
       log_(options().log,
            options().log_path.starts_with('/') ? options().log_path : family().directory + "/" + options().log_path),
-      collector_(options(), path_facts(options()), older_results(options(), kind), log_) {
+      collector_(options(), facts_, older_results(options(), kind), log_) {
     set_host_process(process_.pid());
     if (kind != Kind::first) return;
     for (const auto& problem : given.problems) log_.warning(problem);
+}
+
+// What the parent has found out is not read again: many a forked child lives for less than a millisecond.
+Session::Session(const Session& parent)
+    : given_(parent.given_),
+      facts_(path_facts(parent.facts_.executable, parent.facts_.directory, options())),
+      log_(parent.log_),
+      process_(parent.process_),
+      collector_(options(), facts_, older_results(options(), Kind::child), log_) {
+    set_host_process(process_.pid());
 }
 
 Outcome Session::launch() {
@@ -145,7 +155,7 @@ Outcome Session::dump(const std::string& path) {
     CommandQueue& commands = collector_.commands();
     // The collector may be reading the last one's path.
     if (late_dump_ && !commands.wait(*late_dump_, patience_ns)) return unanswered(FLAMEPROBE_OUTPUT);
-    auto facts = path_facts(options());
+    auto facts = path_facts(facts_.executable, facts_.directory, options());
     facts.dump = ++dumps_;
     collector_.dump_stem = path.empty() ? expand_path(options().out, facts) : expand_path(path, facts, false);
     collector_.dump_problem.clear();

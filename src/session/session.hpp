@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -24,7 +25,12 @@ namespace flameprobe {
 class OwnProcess {
 public:
     /// This process.
-    OwnProcess() noexcept : pid_(::getpid()), mark_(make_mark()) {}
+    OwnProcess() noexcept : pid_(::getpid()), mark_(make_mark()) { write_mark(); }
+    /// This process, in a forked child: `parent` is not here any more.
+    explicit OwnProcess(const OwnProcess& parent) noexcept
+        : pid_(::getpid()), mark_(parent.mark_), generation_(parent.generation_ + 1) {
+        write_mark();
+    }
 
     int pid() const noexcept { return pid_; }
     /// Async-signal-safe. A forked child is told apart without a system call: in a pid namespace of its own it may have
@@ -36,19 +42,21 @@ public:
 
 private:
     /// Tells a forked child apart without a system call: it finds the page empty.
-    static const volatile char* make_mark() noexcept {
+    static volatile std::uint32_t* make_mark() noexcept {
         constexpr std::size_t size = 4096;
         void* const page = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (page == MAP_FAILED) return nullptr;
-        auto* const mark = static_cast<char*>(page);
-        *mark = 1;
         ::madvise(page, size, MADV_WIPEONFORK);
-        return mark;
+        return static_cast<std::uint32_t*>(page);
     }
-    bool marked() const noexcept { return mark_ == nullptr || *mark_ != 0; }
+    void write_mark() noexcept {
+        if (mark_ != nullptr) *mark_ = generation_;
+    }
+    bool marked() const noexcept { return mark_ == nullptr || *mark_ == generation_; }
 
     const int pid_;
-    const volatile char* const mark_;  // not zero in this process; null if there was no memory for it
+    volatile std::uint32_t* const mark_;  // the generation of the process; null if there was no memory for it
+    const std::uint32_t generation_ = 1;
 };
 
 /// The result of a call of the public interface.
@@ -74,6 +82,8 @@ public:
     enum class Kind { first, child, another };
     /// Thread-safe from here on. Only the first one logs what is wrong with the settings. `given` must outlive it.
     Session(const Given& given, Kind kind);
+    /// In a forked child: its own, for what `parent` was asked for.
+    explicit Session(const Session& parent);
 
     const Given& given() const { return given_; }
     const Options& options() const { return given_.options; }
@@ -147,6 +157,7 @@ private:
     void wait_until_gone(std::uint64_t limit_ns) noexcept;
 
     const Given& given_;
+    const PathFacts facts_;
     Log log_;
     const OwnProcess process_;
     std::mutex mutex_;                 // launching, dumping
