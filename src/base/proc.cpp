@@ -115,9 +115,16 @@ std::vector<pid_t> numbers_in(const std::string& directory) {
 }
 
 bool is_running(pid_t pid) {
-    const auto stat = read_small_file(("/proc/" + std::to_string(pid) + "/stat").c_str());
-    const std::string_view state = stat ? stat_field(*stat, 3) : "";
-    return !state.empty() && state != "Z" && state != "X";
+    const std::string process = "/proc/" + std::to_string(pid);
+    const auto goes_on = [](const std::string& task) {
+        constexpr int flags = 9;
+        constexpr std::uint64_t exiting = 0x00000004;  // PF_EXITING in the kernel's include/linux/sched.h
+        const auto stat = read_small_file((task + "/stat").c_str());
+        return stat && (stat_number(*stat, flags) & exiting) == 0;
+    };
+    if (goes_on(process)) return true;
+    const std::vector<pid_t> tids = numbers_in(process + "/task");
+    return std::ranges::any_of(tids, [&](pid_t tid) { return goes_on(process + "/task/" + std::to_string(tid)); });
 }
 
 std::string thread_comm(std::uint32_t tid) {

@@ -39,7 +39,7 @@ int exit_status_of(std::uint32_t tid);
 std::optional<std::vector<std::string>> names_in(int from, const char* path = ".");
 /// The names in a directory of /proc that are numbers: processes, or a process's threads.
 std::vector<pid_t> numbers_in(const std::string& directory);
-/// Whether a process runs. A zombie does not.
+/// Whether a process runs. A zombie does not, nor one that exits; one whose main thread ended before the others does.
 bool is_running(pid_t pid);
 /// comm, without the newline; empty if the thread is gone, or /proc is that of another pid namespace.
 std::string thread_comm(std::uint32_t tid);

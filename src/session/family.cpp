@@ -92,13 +92,13 @@ void take_orphans() noexcept {
     if (the_family != nullptr) the_family->adopted = true;
 }
 
-// A zombie has ended, though its parent may never take notice; and one that exits makes no result any more. In the
-// kernel's flags (proc(5), /proc/PID/stat) both have PF_EXITING. So has a main thread that ended before the others.
+// A zombie has ended, though its parent may never take notice; and one that exits makes no result any more. Where /proc
+// does not show it, only its number tells: that is looked at last, since its parent may take notice meanwhile.
 bool first_process_lives() {
-    constexpr int flags = 9, threads = 20, exiting = 4;
-    if (::kill(family().pid, 0) != 0 && errno != EPERM) return false;
-    const auto stat = read_small_file(("/proc/" + std::to_string(family().pid) + "/stat").c_str());
-    return !stat || (stat_number(*stat, flags) & exiting) == 0 || stat_number(*stat, threads) > 1;
+    const auto exists = [] { return ::kill(family().pid, 0) == 0 || errno == EPERM; };
+    if (!exists()) return false;  // /proc may be another pid namespace's
+    if (is_running(family().pid)) return true;
+    return ::access(("/proc/" + std::to_string(family().pid)).c_str(), F_OK) != 0 && exists();
 }
 
 std::string run_stem(const Options& options) {

@@ -130,7 +130,7 @@ TEST_CASE("what is no regular file is not even opened") {
 }
 
 // Its /proc/PID/stat then has no image, and the program goes on.
-TEST_CASE("a program whose main thread has ended is no other program") {
+TEST_CASE("a program whose main thread has ended is no other program, and runs until the last one ends") {
     const auto seen = [] {
         int ends[2] = {};
         if (::pipe(ends) != 0) return false;
@@ -147,10 +147,13 @@ TEST_CASE("a program whose main thread has ended is no other program") {
         set_host_process(other);
         const std::string stat = host_proc_directory() + "/stat";
         while (read_small_file(stat.c_str()).value_or(") Z").find(") Z") == std::string::npos) ::usleep(1000);
-        const bool is_other = host_has_other_image();
+        const bool is_other = host_has_other_image(), runs = is_running(other);
         ::close(ends[1]);
+        siginfo_t end{};
+        const bool has_ended = ::waitid(P_PID, static_cast<id_t>(other), &end, WEXITED | WNOWAIT) == 0;
+        const bool still_runs = is_running(other);
         int status = 0;
-        return ::waitpid(other, &status, 0) == other && status == 0 && !is_other;
+        return ::waitpid(other, &status, 0) == other && status == 0 && !is_other && runs && has_ended && !still_runs;
     };
     CHECK(in_child(seen) == 0);
 }
