@@ -35,6 +35,8 @@ struct WhileDrawing {
 /// is found beside this library only. It is no child of the host's when it runs, gets nothing of the host's environment
 /// but where debug files are found, and no descriptor of the host's. The collector thread only.
 Result<Drawn> draw(const DrawingOrder& order, const Options& options, const WhileDrawing& watch);
+/// The same for a run, unless the program that this is a part of does it.
+inline auto* draw_run = &draw;
 
 /// Writes a profile into an empty file, smaller: by that program, unless the program that this is a part of does it.
 using WriteSmaller = Result<void>(const std::string& profile, const Descriptor& into, const WhileDrawing& watch);

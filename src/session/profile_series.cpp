@@ -239,7 +239,7 @@ void ProfileSeries::end_run() {
     const auto is_removed = [&] { return ::access(folder().path().c_str(), F_OK) != 0 && errno == ENOENT; };
     if (!folder().find() && (!made_here || is_removed())) return;
     if (!folder().avoided().empty()) log_.warning(folder().avoided());
-    const auto drawn = draw({.input = folder().path(), .stem = {}}, options_, {alive_, {}});
+    const auto drawn = draw_run({.input = folder().path(), .stem = {}}, options_, {alive_, {}});
     if (drawn) return tell(*drawn);
     const std::string result = folder().give_out_only();
     const bool is_whole = options_.formats.empty() && result != folder().path();

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from container import container
 from figures import is_sample
-from harness import (COMMAND, Case, clean_environment, ordinary_user, profiled, read_folded, run, shares, sized, started, stolen_ns,
+from harness import (COMMAND, RENDER, Case, clean_environment, ordinary_user, profiled, read_folded, run, shares, sized, started, stolen_ns,
                      stolen_seconds, target, wait_until)
 
 # Busy for half of the time, so that tests beside it go on.
@@ -323,17 +323,17 @@ class Odd(Attach):
         self.assertRegex(attached.stderr.read(), rf"recording of process {program.pid} ended early: .*killed by SIGKILL")
 
     def test_one_that_is_killed(self):
-        """Its recorder, which sees the pipe's end first, took it for alive and left the profile in the run's folder."""
-        program = self.python("spin()")
-        for number in range(sized(25, 100)):
-            directory = self.fresh_directory(f"killed-{number}")
-            attached = subprocess.Popen([COMMAND, "attach", "-o", directory / "out", "-f", "none", str(program.pid)],
+        """Its recorders, which see the pipe's end first, took it for alive and left the profiles in the run's folder. They did too
+        where there were several, or an older result."""
+        program, directory = self.python("os.fork()\nspin()"), self.fresh_directory("killed")
+        for _ in range(sized(25, 100)):
+            attached = subprocess.Popen([COMMAND, "attach", "--tree", "-o", directory / "out", "-f", "none", str(program.pid)],
                                         stderr=subprocess.DEVNULL, env=clean_environment())
-            wait_until((directory / "out.run").exists, 30, "the run's folder")
+            wait_until(lambda: len(list(directory.glob("out.run/*.fprobe"))) == 2, 30, "both profiles")
             attached.kill()
             attached.wait()
-            wait_until((directory / "out.fprobe").exists, 30, "the profile")
             wait_until(lambda: [path.name for path in directory.iterdir()] == ["out.fprobe"], 30, "the end of the run's folder")
+            self.assertIn("2 processes", run([RENDER, directory / "out.fprobe", "--info"], directory).stdout)
 
     def test_no_descriptors_for_its_children(self):
         """They are left out, and said to be; nothing waits for them."""

@@ -25,6 +25,7 @@
 #include "outside/own_directory.hpp"
 #include "profile/names.hpp"
 #include "refusal.hpp"
+#include "run_result.hpp"
 #include "session/drawing_program.hpp"
 #include "session/log.hpp"
 #include "session/run_info.hpp"
@@ -149,6 +150,10 @@ void record(pid_t target, const AttachSettings& settings, const Descriptor& end,
     name_code = name_by_debug_info;
     write_smaller = [](const std::string& profile, const Descriptor& into, const WhileDrawing&) {
         return compact_profile(profile, Descriptor(::fcntl(into.get(), F_DUPFD_CLOEXEC, 3)));
+    };
+    draw_run = [](const DrawingOrder& order, const Options&, const WhileDrawing&) -> Result<Drawn> {
+        ResultMessages told = write_run_result(order.input, {});
+        return Drawn{std::move(told.wrote), std::move(told.problems)};
     };
     Log log(!settings.directory.empty() ? LogMode::quiet : LogMode::automatic, {});
     bool told = false;
