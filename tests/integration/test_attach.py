@@ -510,6 +510,31 @@ class Tree(Attach):
         self.assertNotIn("children that ended before they were seen", told)
         self.assertIsNone(program.poll())
 
+    def test_an_end_while_a_child_is_attached_to(self):
+        """The child's recorder has begun when both is seen: it was killed, and that was told as a fault."""
+        program = self.python("while not os.path.exists('born'): sum(range(1000))\nif os.fork() == 0:\n"
+                              "    for _ in range(300): threading.Thread(target=time.sleep, args=[1000], daemon=True).start()\n"
+                              "    open('ready', 'w')\nspin()")
+        out = self.fresh_directory("ended") / "out"
+        attached = self.enterContext(started([COMMAND, "attach", "--tree", "-F", "499", "-f", "folded", "-o", out, program.pid],
+                                             self.directory, clean_environment(), stderr=subprocess.PIPE))
+        self.addCleanup(attached.stderr.close)
+        self.assertIn("attached", attached.stderr.readline())
+        attached.send_signal(signal.SIGSTOP)
+        (self.directory / "born").touch()
+        wait_until((self.directory / "ready").exists, 60, "the child's threads")
+        children = Path(f"/proc/{attached.pid}/task/{attached.pid}/children")
+        attached.send_signal(signal.SIGCONT)
+        end = time.monotonic() + 60
+        while len(children.read_text().split()) < 2 and time.monotonic() < end:
+            continue
+        attached.send_signal(signal.SIGSTOP)
+        attached.send_signal(signal.SIGINT)
+        wait_until(lambda: len(list(out.parent.glob("out.run/*.fprobe"))) == 2, 60, "the child's profile")
+        attached.send_signal(signal.SIGCONT)
+        told = attached.stderr.read()
+        self.assertEqual(attached.wait(60), 0, told)
+        self.assertNotIn("ended early", told)
 
     def test_the_time_of_children_that_are_too_brief_is_told(self):
         """Also that nothing is said of one that ends while it is attached to. A second of their CPU time, as soon as a busy machine

@@ -206,20 +206,19 @@ Result<Recorder> Recorder::start(pid_t target, const AttachSettings& settings) {
     to.reset();
     Recorder recorder(target, pid, settings, std::move(ours), std::move(from));
     std::string told;
-    while (!told.starts_with(begun_mark))
-        if (!recorder.read_more(told)) {
-            if (recorder.interrupted_ != settings.interrupted) return Error{"interrupted before it was attached"};
-            return Error{told.empty() ? "the recorder has ended" : told};
-        }
+    bool lives = true;
+    while (lives && !told.starts_with(begun_mark)) lives = recorder.read_more(told);
+    if (recorder.interrupted_ != settings.interrupted) return Error{"interrupted before it was attached"};
+    if (!lives) return Error{told.empty() ? "the recorder has ended" : told};
     return recorder;
 }
 
-/// Waits until the recorder writes or ends; false when it has ended. When `interrupted_` becomes readable the recorder
-/// is killed, and its end is still waited for.
+/// Waits until the recorder writes or ends; false when it has ended. When `interrupted_` becomes readable, and the
+/// recorder has not answered, it is killed, and its end is still waited for.
 bool Recorder::read_more(std::string& told) {
     pollfd watched[] = {{life_.get(), POLLIN, 0}, {interrupted_, POLLIN, 0}};
     if (::poll(watched, std::size(watched), -1) < 0) return errno == EINTR;
-    if (watched[1].revents != 0) {
+    if (watched[0].revents == 0 && watched[1].revents != 0) {
         ::kill(pid_, SIGKILL);
         interrupted_ = -1;
         return true;
