@@ -59,12 +59,16 @@ struct Wrapper<wrapper> {
     }
 };
 
+SystemCall* next_syscall() noexcept { return next(flameprobe_next_syscall_, "syscall"); }
+
 long prctl_by_number(long, Word option, Word a, Word b, Word c, Word d) noexcept {
     return ::prctl(static_cast<int>(option), a, b, c, d);
 }
+long pivot_by_number(long number, Word root, Word old, Word, Word, Word) noexcept {
+    if (const flameprobe_core* core = core_if_loaded()) core->ask(request_secure);  // as chroot
+    return next_syscall()(number, root, old);
+}
 long exit_by_number(long, Word status, Word, Word, Word, Word) noexcept { ::_exit(static_cast<int>(status)); }
-
-SystemCall* next_syscall() noexcept { return next(flameprobe_next_syscall_, "syscall"); }
 
 /// A set of signals of the kernel's size, which is less than libc's. False where an engine sends no signals, or the
 /// kernel has to say what is wrong with it.
@@ -145,6 +149,7 @@ constexpr std::array calls = {
     Call{SYS_execveat, Wrapper<&::execveat>::call},
     Call{SYS_exit_group, exit_by_number},
     Call{SYS_mlockall, Wrapper<&::mlockall>::call},
+    Call{SYS_pivot_root, pivot_by_number},
     Call{SYS_prctl, prctl_by_number},
     Call{SYS_prlimit64, Wrapper<&::prlimit64>::call},
     Call{SYS_rt_sigaction, sigaction_by_number},

@@ -121,7 +121,8 @@ Result<void> reach_run(const Options& options) {
     const std::string stem = run_stem(options);
     if (told_out_of_reach == nullptr || ::access(stem.substr(0, stem.rfind('/') + 1).c_str(), F_OK) == 0) return {};
     if (told_out_of_reach->exchange(true)) return Error{""};
-    return Error{"processes that are forked after chroot() are not sampled: they cannot reach " + stem + ".run"};
+    return Error{"processes that are forked after chroot() or pivot_root() are not sampled: they cannot reach " + stem +
+                 ".run"};
 }
 
 // A launcher that became the program (env, nice) and has recorded nothing leaves its name to it.

@@ -31,7 +31,8 @@ bool first_process_lives();
 /// Where the run's results go, without their ending, as its first process would say.
 std::string run_stem(const Options& options);
 
-/// To be called before chroot(2): processes that are forked from then on may not reach the run's folder.
+/// To be called before chroot(2) and pivot_root(2): processes that are forked from then on may not reach the run's
+/// folder.
 void expect_other_root() noexcept;
 /// An error in such a process, if it does not. Only the first one's says anything.
 Result<void> reach_run(const Options& options);

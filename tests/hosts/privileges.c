@@ -1,7 +1,7 @@
 /* A host that changes who or where it is:
-   privileges setuid | chroot DIR | chroot_in_child DIR | chroot_children DIR | undumpable | chdir DIR | umask | unshare
-   | unshare_by_number | unshare_in_thread | pid_namespace | setns | crowd | vfork | no_new_privs | unmount DIR. 77
-   where the change itself needs rights that this user has not. */
+   privileges setuid | chroot DIR | chroot_in_child DIR | chroot_children DIR | pivot_children DIR | undumpable
+   | chdir DIR | umask | unshare | unshare_by_number | unshare_in_thread | pid_namespace | setns | crowd | vfork
+   | no_new_privs | unmount DIR. 77 where the change itself needs rights that this user has not. */
 #include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
@@ -145,6 +145,15 @@ static int unmount(const char* below) {
     return 0;
 }
 
+/* As bubblewrap: the old root is out of reach from then on. */
+static int pivot(const char* directory) {
+    if (geteuid() != 0 || unshare(CLONE_NEWNS) != 0) return 77;
+    CHECK(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
+    CHECK(mount(directory, directory, NULL, MS_BIND, NULL) == 0 && chdir(directory) == 0);
+    CHECK(syscall(SYS_pivot_root, ".", ".") == 0 && umount2(".", MNT_DETACH) == 0 && chdir("/") == 0);
+    return 0;
+}
+
 static int change(const char* mode, const char* directory) {
     if (strcmp(mode, "setuid") == 0) {
         if (geteuid() != 0) return 77;
@@ -155,6 +164,10 @@ static int change(const char* mode, const char* directory) {
         if (strcmp(mode, "chroot_in_child") == 0) go_on_in_child();
         CHECK(chroot(directory) == 0 && chdir("/") == 0);
         for (int i = 0; strcmp(mode, "chroot_children") == 0 && i < 4; ++i) work_in_child();
+    } else if (strcmp(mode, "pivot_children") == 0) {
+        const int status = pivot(directory);
+        for (int i = 0; status == 0 && i < 4; ++i) work_in_child();
+        return status;
     } else if (strcmp(mode, "undumpable") == 0) {
         /* From then on the kernel hides where its image is. It stays after a failed exec. */
         CHECK(prctl(PR_SET_DUMPABLE, 0) == 0 && prctl(PR_GET_DUMPABLE) == 0);
