@@ -14,7 +14,8 @@ namespace flameprobe {
 namespace {
 
 void (*next_exit)(int) = nullptr, (*next_at_once)(int) = nullptr, (*next_Exit)(int) = nullptr;
-constinit const int* first = nullptr;  // errno of the thread that was the first to end the process
+// By the address of its errno: the thread that was the first to end the process, and the one in our destructor.
+constinit const int *first = nullptr, *last = nullptr;
 
 void finish() noexcept {
     const flameprobe_core* core = core_if_loaded();
@@ -38,7 +39,23 @@ __attribute__((constructor(101))) void finish_at_quick_exit() {
         add([](void*) { finish(); }, &__dso_handle);
 }
 
+// libc's exit, to which main returns past ours, ends the process where no function is left. This one was registered
+// before all others, so it is left for that thread, which waits while another one is in our destructor.
+__attribute__((constructor(101))) void keep_a_function_for_main() {
+    using Add = int(void (*)(void*), void* argument, void* library);
+    const auto wait_for_other = [](void*) {
+        const int* const other = __atomic_load_n(&last, __ATOMIC_ACQUIRE);
+        if (other != nullptr && other != &errno) finish();
+    };
+    if (auto* const add = reinterpret_cast<Add*>(look_up_next("__cxa_atexit"))) add(wait_for_other, nullptr, nullptr);
+}
+
 }  // namespace
+
+void begin_destruction() noexcept {
+    begin_exit();
+    __atomic_store_n(&last, &errno, __ATOMIC_RELEASE);
+}
 
 bool begin_exit() noexcept {
     const int* found = nullptr;

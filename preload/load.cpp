@@ -31,7 +31,7 @@ __attribute__((destructor(101))) void end() {
     const flameprobe_core* core = core_if_loaded();
     if (core == nullptr) return;
     const OwnAllocations own;
-    begin_exit();  // main has returned
+    begin_destruction();
     core->release_host_resources();
     core->finish();
     core->messages();

@@ -30,6 +30,8 @@ size_t read_unit_counts(flameprobe_unit_count* counts, size_t most);
 
 /// To be called by a thread that ends the process. False while another one does so. Async-signal-safe.
 bool begin_exit() noexcept;
+/// The same, in the library's destructor: who finds nothing else to do in libc's exit waits for it.
+void begin_destruction() noexcept;
 void forget_exit_in_child() noexcept;
 
 // go_code.cpp

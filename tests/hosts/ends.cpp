@@ -6,6 +6,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstring>
 #include <exception>
 #include <stdexcept>
@@ -60,6 +61,18 @@ void exit_in_threads() {
     ::pause();
 }
 
+constinit std::atomic<bool> exits{false};
+
+/// A thread is in exit, behind the program's own functions, when main returns.
+void exit_while_main_returns() {
+    pthread_t thread;
+    std::atexit([] { exits = true; });
+    const auto leave = [](void*) -> void* { std::exit(13); };
+    if (::pthread_create(&thread, nullptr, leave, nullptr) != 0) ::_exit(1);
+    while (!exits) continue;
+    ::usleep(2000);
+}
+
 void end_by_profiling_timer() {
     const itimerval soon{{0, 0}, {0, 20'000}};
     ::setitimer(ITIMER_PROF, &soon, nullptr);
@@ -78,6 +91,7 @@ void end_by_profiling_timer() {
     if (is("overflow")) last_function_overflows(1);
     if (is("exit") || is("timer")) std::exit(7);
     if (is("two_exits")) exit_in_threads();
+    if (is("exit_beside")) exit_while_main_returns();
     if (is("_exit")) ::_exit(8);
     if (is("_Exit")) std::_Exit(9);
     if (is("quick_exit")) std::quick_exit(10);
@@ -115,5 +129,6 @@ int main(int argc, char** argv) {
     std::printf("ending by %s\n", mode);
     std::fflush(stdout);
     last_function(mode);
+    if (std::strcmp(mode, "exit_beside") == 0) return 13;
     return std::strcmp(mode, "return") == 0 || std::strcmp(mode, "ignored") == 0 ? 6 : 99;
 }

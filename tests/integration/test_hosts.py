@@ -146,10 +146,10 @@ ENDS = {
     "abort": -signal.SIGABRT, "throw": -signal.SIGABRT, "terminate": -signal.SIGABRT, "segv": -signal.SIGSEGV,
     "overflow": -signal.SIGSEGV, "bus": -signal.SIGBUS, "fpe": -signal.SIGFPE, "ill": -signal.SIGILL, "trap": -signal.SIGTRAP, "int": -signal.SIGINT, "term": -signal.SIGTERM,
     "once": -signal.SIGTERM, "once_on_stack": -signal.SIGTERM, "once_segv": -signal.SIGSEGV, "hup": -signal.SIGHUP, "usr1": -signal.SIGUSR1, "kill": -signal.SIGKILL,
-    "two_exits": 13, "prof": -signal.SIGPROF, "prof_timer": -signal.SIGPROF, "real_time": -(signal.SIGRTMIN + 5),
+    "two_exits": 13, "exit_beside": 13, "prof": -signal.SIGPROF, "prof_timer": -signal.SIGPROF, "real_time": -(signal.SIGRTMIN + 5),
 }
 ONLY_SPOOL = {"kill"}  # where the collector is a thread
-HANDLER_ENDS = {"return", "_exit", "abort", "segv", "overflow", "trap", "term", "kill", "once", "once_on_stack", "once_segv", "exit_group", "exit_thread", "two_exits", "prof", "prof_timer", "real_time"}
+HANDLER_ENDS = {"return", "_exit", "abort", "segv", "overflow", "trap", "term", "kill", "once", "once_on_stack", "once_segv", "exit_group", "exit_thread", "two_exits", "exit_beside", "prof", "prof_timer", "real_time"}
 assert HANDLER_ENDS <= ENDS.keys()
 
 
