@@ -86,6 +86,7 @@ FoldedLine parse_folded_line(std::string_view line, bool two_counts) {
     FoldedLine parsed;
     std::string_view rest = trim_end(line);
     if (!take_count(rest, parsed.count, true)) return parsed;
+    parsed.below_zero = line.find('-', rest.size()) != line.npos;
     std::uint64_t before = 0;
     if (two_counts) take_count(rest, before, false);
     parsed.stack = rest;

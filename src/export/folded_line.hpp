@@ -14,6 +14,8 @@ struct FoldedLine {
     bool well_formed = false;
     std::string_view stack;   // frames with ';' between them, without white space at the end
     std::uint64_t count = 0;  // 0 for counts that are not positive; saturates
+    bool below_zero = false;
+    bool negative = false;
 };
 
 /// Parses a line without its newline. `two_counts`: a count before the last one is dropped if there is one.

@@ -71,7 +71,7 @@ struct FoldedReader::State {
         path.clear();
         count_of_node.clear();
         decided = two_counts = skipping = false;
-        lines = bytes = good = bad = first_bad = 0;
+        lines = bytes = good = bad = first_bad = below_zero = 0;
         bad_excerpt.clear();
         failure.clear();
     }
@@ -103,7 +103,7 @@ struct FoldedReader::State {
     std::string previous;   // the stack of the line before: neighbours share most of their frames
     std::vector<FrameEnd> path;
     std::vector<std::uint32_t> count_of_node;
-    std::uint64_t total = 0, lines = 0, bytes = 0, good = 0, bad = 0, first_bad = 0;
+    std::uint64_t total = 0, lines = 0, bytes = 0, good = 0, bad = 0, first_bad = 0, below_zero = 0;
     std::string bad_excerpt;
     std::string failure;
 };
@@ -161,6 +161,7 @@ void FoldedReader::State::line(std::string_view text) {
     const FoldedLine parsed = parse_folded_line(text, two_counts);
     if (!parsed.well_formed) return bad_line(text);
     ++good;
+    below_zero += parsed.below_zero ? 1 : 0;
     if (parsed.count == 0 || !failure.empty()) return;
     if (parsed.count > most_samples - std::min(total, most_samples)) {
         failure = where + ": line " + std::to_string(lines) + ": the counts add up to more than 2^63 - 1";
@@ -234,6 +235,8 @@ void FoldedReader::feed(std::string_view piece) {
     }
 }
 
+bool FoldedReader::has_failed() const { return !state_->failure.empty(); }
+
 void FoldedReader::next_input(std::string where) { state_->start(std::move(where)); }
 
 Result<void> FoldedReader::finish() {
@@ -247,6 +250,9 @@ Result<void> FoldedReader::finish() {
         return Error{s.where + ": line " + std::to_string(s.first_bad) + ": no count after the stack in " +
                      s.bad_excerpt + ": " + expected};
     }
+    if (s.below_zero > 0)
+        s.profile.warnings.push_back(s.where + ": " + std::to_string(s.below_zero) +
+                                     (s.below_zero == 1 ? " line" : " lines") + " with a count below zero left out");
     if (s.bad > 0)
         s.profile.warnings.push_back(s.where + ": " + std::to_string(s.bad) + (s.bad == 1 ? " line" : " lines") +
                                      " without a count left out; the first is line " + std::to_string(s.first_bad) +

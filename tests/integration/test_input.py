@@ -1,9 +1,11 @@
 """Bad input: one clear line, the documented exit status, never a crash, never an earlier result overwritten."""
 
 import gzip
+import json
 import os
 import random
 import shutil
+import struct
 import unittest
 
 from harness import RENDER, Case, host, profiled, render, run, sized
@@ -15,7 +17,7 @@ BAD_FOLDED = {
     "only-newlines": b"\n\n\n",
     "no-count": b"main;parse\nmain;work\n",
     "count-is-no-number": b"main;parse five\n",
-    "only-zero-counts": b"main;parse 0\nmain;work -3\n",
+    "only-zero-counts": b"main;parse 0\n",
     "garbage": random.Random(1).randbytes(20000),
     "zeros": bytes(5000),
     "elf": None,  # filled in below: a program is a foreign file that people do pass by mistake
@@ -242,6 +244,30 @@ class Others(RenderCase):
             self.assertEqual(out, PERF_FOLDED)
             self.assertIn("only samples of cycles:u are shown; 1 of other events are left out", said)
 
+    def test_perf_script_with_any_fields(self):
+        """Without call chains, whose threads' names are set to the right; with the fields that -F names; names that look like parts
+        of a header; records that are no samples."""
+        chain = "\t          4010f0 main+0x20 (/usr/bin/x)\n\n"
+        leaf = "          4010f0 main+0x20 (/usr/bin/x)\n"
+        for name, text, expected in (
+                ("no chains", f"              dd  4711 [001] 12.345678:     250000 cpu-clock:pppH: {leaf}" * 3, "dd;main 3\n"),
+                ("no time", f"x  4711/4712  cycles:u: \n{chain}", "x;main 1\n"), ("no event", f"x 4711 12.345678: \n{chain}", "x;main 1\n"),
+                ("no chains, no event", f"               x  4711 12.345678: {leaf}", "x;main 1\n"),
+                ("pid only", f"my x  4711 \n{chain}my x  4711 \n{chain}", "my x;main 2\n"), ("mode", f"x 4711 [000] U  1.5: cycles: \n{chain}", "x;main 1\n"),
+                ("names", f"Worker 3: idle  4711 [001] 12.3: 1 cycles: \n{chain}a 1 [x] 2  4711 12.3: 1 cycles: \n{chain}", "Worker 3: idle;main 1\na 1 [x]_2;main 1\n"),
+                ("records", f"x 0 [000] 0.0: PERF_RECORD_COMM exec: x:4711/4711\nx 4711 [000] 1.5: 1 cycles: \n{chain}", "x;main 1\n")):
+            with self.subTest(name=name):
+                self.assertEqual(self.folded("fields", text.encode()), ("".join(sorted(expected.splitlines(True))), ""))
+        out, said = self.folded("unread", f"x 4711 1.5: 1 cycles: \n{chain}what is this\n{chain}x 4711 1.6: 1 cycles: \n{chain}".encode())
+        self.assertEqual(out, "x;main 2\n")
+        self.assertIn("1 line is no beginning of a sample", said)
+
+    def test_what_has_no_end_or_is_below_zero(self):
+        self.bad("/dev/zero", mentions=("/dev/zero", "this is no text"))
+        out, said = self.folded("negative", GOOD.encode() + b"main;gone -5\n")
+        self.assertEqual(out.count("\n"), 3)
+        self.assertIn("1 line with a count below zero left out", said)
+
     def test_pprof(self):
         folded = self.directory / "good.folded"
         folded.write_text(GOOD + "main;work;inner_[i] 3\n")
@@ -288,6 +314,10 @@ class Others(RenderCase):
                               (b'{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[]}}', "speedscope's JSON"),
                               (b'{"meta":{"interval":1,"processType":0},"threads":[]}', "Firefox Profiler's JSON"),
                               (b'[{"name": "x", "ph": "X"}]', "is JSON"), (GOOD.encode("utf-16"), "iconv -f UTF-16"),
+                              (json.dumps({"shared": {}}, indent=1, separators=(" ,", " : ")).encode(), "speedscope's JSON"),
+                              (b'{"nodes":[{"id":1,"callFrame":{"functionName":"(root)"}}]}', "Chrome's JSON"),
+                              (b"BZh91AY" + bytes(50), "bzcat"), (b"\x04\x22\x4d\x18" + bytes(50), "lz4cat"), (b"FLR\0" + bytes(50), "Java Flight Recorder"),
+                              (struct.pack("<8Q", 0, 3, 0, 10000, 0, 5, 1, 4096), "pprof -proto"), (b"heap_v2/524288\n", "pprof -proto"),
                               (b"\x28\xb5\x2f\xfd" + bytes(50), "zstdcat"), (b"<?xml version='1.0'?>\n<svg xmlns='x'></svg>\n", "is a picture: give the .fprobe"),
                               (b"<!doctype html>\n<html></html>\n", "is a picture"), (b"\x89PNG\r\n\x1a\n" + bytes(40), "is a picture"),
                               (b"\x7fELF\x02\x01\x01" + bytes(60), "is a program"), (b"PK\x03\x04" + bytes(60), "is a zip archive"),

@@ -11,6 +11,8 @@ struct Beginning {
     const char* what;
 };
 constexpr const char* of_a_picture = "is a picture: give the .fprobe or .folded beside it";
+constexpr const char* of_pprofs_past =
+    "is a profile as gperftools and jemalloc write it: pprof -proto PROGRAM FILE > FILE.pb.gz makes one that is read";
 constexpr Beginning beginnings[] = {
     {"PERFILE2", "is perf's own file: perf script -i FILE | flameprobe-render - -o picture.svg"},
     {"2ELIFREP", "is perf's own file: perf script -i FILE | flameprobe-render - -o picture.svg"},
@@ -20,6 +22,13 @@ constexpr Beginning beginnings[] = {
     {"\xfd"
      "7zXZ",
      "is compressed: xzcat FILE | flameprobe-render - -o picture.svg"},
+    {"BZh", "is compressed: bzcat FILE | flameprobe-render - -o picture.svg"},
+    {"\x04\x22\x4d\x18", "is compressed: lz4cat FILE | flameprobe-render - -o picture.svg"},
+    {{"\0\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0", 16}, of_pprofs_past},
+    {"heap profile: ", of_pprofs_past},
+    {"heap_v2/", of_pprofs_past},
+    {{"FLR\0", 4}, "is a Java Flight Recorder file: jfrconv --cpu -o collapsed FILE profile.folded (async-profiler)"},
+    {"# callgrind format", "is callgrind's file, which is not read"},
     {"\x7f"
      "ELF",
      "is a program: flameprobe run -- FILE makes a profile of it"},
@@ -37,7 +46,7 @@ std::string of_markup(std::string_view text) {
 }
 
 std::string of_json(std::string_view head) {
-    if (head.find('"') == head.npos || head.find("\":") == head.npos) return {};
+    if (head.find("\":") == head.npos && head.find("\" :") == head.npos) return {};
     const std::string instead =
         ", which is not read: give the .fprobe, the pprof file, or the folded stacks or perf script's text it was made "
         "of";
@@ -45,6 +54,7 @@ std::string of_json(std::string_view head) {
     if (has("speedscope") || has("\"shared\"")) return "is speedscope's JSON" + instead;
     if (has("\"preprocessedProfileVersion\"") || has("\"stackTable\"") || has("\"processType\""))
         return "is Firefox Profiler's JSON" + instead;
+    if (has("\"callFrame\"") || has("\"traceEvents\"")) return "is Chrome's JSON" + instead;
     return "is JSON" + instead;
 }
 
@@ -56,6 +66,8 @@ std::string foreign_format(std::string_view head) {
     if (head.substr(std::min(head.size(), tar_mark)).starts_with("ustar")) return "is a tar archive: unpack it first";
     const std::size_t begin = head.find_first_not_of(" \t\r\n");
     if (begin == head.npos) return {};
+    if (head.substr(begin).starts_with("@[") || head.starts_with("Attaching "))
+        return "is bpftrace's text: stackcollapse-bpftrace.pl FILE | flameprobe-render - -o picture.svg";
     if (head[begin] == '<') return of_markup(head.substr(begin));
     return head[begin] == '{' || head[begin] == '[' ? of_json(head) : "";
 }

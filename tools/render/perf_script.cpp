@@ -23,31 +23,55 @@ bool all_of(std::string_view text, std::string_view accepted) {
 
 struct Header {
     std::string_view thread, event, rest;  // rest: a frame on the same line, as without call chains
+    bool sure = false;                     // a time or an event is there, not only a pid
 };
 
-/// "comm with spaces 4711/4712 [000] 12.345678: 1000 cycles:u: ADDRESS SYMBOL (FILE)". The thread's name ends where a
-/// pid and, behind a CPU or not, a time follow.
+/// Takes the first word off `text`.
+std::string_view take_word(std::string_view& text) {
+    text = trim(text);
+    const std::string_view word = text.substr(0, text.find_first_of(blank));
+    text.remove_prefix(word.size());
+    return word;
+}
+
+/// What follows the pid, each part or none of it: "[000] U 12.345678: 1000 cycles:u: ADDRESS SYMBOL (FILE)". False if
+/// it is something else.
+bool parse_behind_pid(std::string_view text, Header& header) {
+    constexpr std::string_view digits = "0123456789", modes = "KUHGgMESp";
+    std::string_view rest = text, word = take_word(rest);
+    const auto skip_if = [&](bool is_it) {
+        if (is_it) text = rest, word = take_word(rest);
+        return is_it;
+    };
+    skip_if(word.starts_with('[') && word.ends_with(']') && all_of(word.substr(1, word.size() - 2), digits));
+    skip_if(all_of(word, modes));
+    const bool is_time = word.ends_with(':') && all_of(word.substr(0, word.size() - 1), "0123456789.-");
+    header.sure = skip_if(is_time);
+    header.rest = trim(text);
+    skip_if(all_of(word, digits));  // the period
+    text = trim(text);
+    const std::size_t end = std::min(text.find(": "), text.ends_with(':') ? text.size() - 1 : text.npos);
+    if (end == text.npos) return header.sure || text.empty();
+    header.event = text.substr(0, end);
+    header.rest = trim(text.substr(end + 1));
+    const bool is_name = header.event.find_first_of(blank) == text.npos && !all_of(header.event, "0123456789.");
+    return header.sure = header.sure || is_name;
+}
+
+/// "comm with spaces 4711/4712 [000] 12.345678: 1000 cycles:u: ADDRESS SYMBOL (FILE)", with the fields that perf was
+/// asked for (-F). The thread's name ends where a pid and nothing but these follow. It may look like any of them.
 std::optional<Header> parse_header(std::string_view text) {
-    constexpr std::string_view digits = "0123456789";
-    if (text.empty() || blank.find(text.front()) != blank.npos || text.front() == '#') return std::nullopt;
-    std::size_t time_end = 0;
-    for (std::size_t colon = text.find(": "); time_end == 0; colon = text.find(": ", colon + 1)) {
-        if (colon == text.npos) return std::nullopt;
-        const std::size_t begin = text.find_last_of(" \t", colon - 1) + 1;
-        if (begin > 0 && all_of(text.substr(begin, colon - begin), "0123456789.")) time_end = colon;
+    constexpr std::size_t longest_name = 64;  // the kernel's have 15 bytes
+    text = trim(text);
+    if (text.starts_with('#')) return std::nullopt;
+    for (std::string_view rest = text; !rest.empty();) {
+        const std::string_view word = take_word(rest);
+        Header header;
+        header.thread = trim(text.substr(0, static_cast<std::size_t>(word.data() - text.data())));
+        if (header.thread.size() > longest_name) break;
+        if (!header.thread.empty() && all_of(word, "0123456789/-") && parse_behind_pid(rest, header)) return header;
     }
-    std::string_view before = trim(text.substr(0, text.find_last_of(" \t", time_end - 1)));
-    if (before.ends_with(']')) before = trim(before.substr(0, before.rfind('[')));
-    const std::size_t pid = before.find_last_of(" \t");
-    if (pid == before.npos || !all_of(before.substr(pid + 1), "0123456789/-")) return std::nullopt;
-    Header header{trim(before.substr(0, pid)), {}, {}};
-    std::string_view after = trim(text.substr(time_end + 1));
-    const std::size_t word = std::min(after.find_first_of(blank), after.size());
-    if (all_of(after.substr(0, word), digits)) after = trim(after.substr(word));  // the period
-    const std::size_t end = std::min(after.find(": "), after.ends_with(':') ? after.size() - 1 : after.size());
-    header.event = after.substr(0, end);
-    if (end + 1 < after.size()) header.rest = trim(after.substr(end + 1));
-    return header.thread.empty() ? std::nullopt : std::optional(header);
+    return std::nullopt;
 }
 
 bool is_kernel(std::string_view file) {
@@ -88,38 +112,47 @@ std::optional<std::string> parse_frame(std::string_view text) {
 
 }  // namespace
 
+// Frames begin with a tab, and without call chains threads' names with spaces.
 bool is_perf_script(std::string_view head) {
+    bool after_pid = false;
     while (!head.empty()) {
         const std::size_t end = std::min(head.find('\n'), head.size());
-        const std::string_view line = trim(head.substr(0, end));
-        if (!line.empty() && line.front() != '#') {
-            const auto header = parse_header(head.substr(0, end));
-            return header && !header->event.empty();
+        const std::string_view line = head.substr(0, end);
+        if (after_pid) return line.starts_with('\t') && parse_frame(line);
+        if (!trim(line).empty() && !line.starts_with('#')) {
+            const auto header = line.starts_with('\t') ? std::nullopt : parse_header(line);
+            if (!header || header->sure) return header.has_value();
+            after_pid = true;
         }
         head.remove_prefix(std::min(end + 1, head.size()));
     }
     return false;
 }
 
-void PerfScript::begin(std::string_view text) {
-    const auto header = parse_header(text);
-    if (!header) return;
-    in_sample_ = true;
-    thread_ = folded_name(header->thread, FrameKind::user);
-    if (event_.empty()) event_ = header->event;
-    wanted_ = event_ == header->event;
-    if (const auto frame = parse_frame(header->rest)) frames_.push_back(*frame);
+void PerfScript::begin(std::string_view thread, std::string_view event, std::string_view frame) {
+    in_sample_ = !event.starts_with("PERF_RECORD_");  // of a task or a mapping
+    if (!in_sample_) return;
+    thread_ = folded_name(thread, FrameKind::user);
+    if (event_.empty()) event_ = event;
+    wanted_ = event_ == event;
+    if (auto leaf = parse_frame(frame)) frames_.push_back(std::move(*leaf));
 }
 
 void PerfScript::line(std::string_view text, std::string& folded) {
     if (trim(text).empty()) return finish(folded);
     if (text.front() == '#') return;
-    if (blank.find(text.front()) != blank.npos && in_sample_) {
-        if (auto frame = parse_frame(text)) frames_.push_back(std::move(*frame));
+    const bool is_indented = blank.find(text.front()) != blank.npos;
+    const auto header = text.front() == '\t' ? std::nullopt : parse_header(text);
+    if (header && (header->sure || !is_indented)) {
+        finish(folded);  // without call chains no blank line follows
+        return begin(header->thread, header->event, header->rest);
+    }
+    if (is_indented) {
+        if (auto frame = parse_frame(text); frame && in_sample_) frames_.push_back(std::move(*frame));
         return;
     }
-    finish(folded);  // without call chains no blank line follows
-    begin(text);
+    finish(folded);
+    ++unread_;
 }
 
 void PerfScript::finish(std::string& folded) {

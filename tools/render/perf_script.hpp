@@ -20,15 +20,16 @@ public:
     /// Samples of other events than the first, which are left out.
     std::uint64_t of_other_events() const { return others_; }
     const std::string& event() const { return event_; }
+    /// Lines that should begin a sample and do not: what they would have begun is left out.
+    std::uint64_t unread() const { return unread_; }
 
 private:
-    void begin(std::string_view text);
-    void frame(std::string_view text);
+    void begin(std::string_view thread, std::string_view event, std::string_view frame);
 
     bool in_sample_ = false, wanted_ = false;
     std::string thread_, event_;
     std::vector<std::string> frames_;  // from the leaf, with their suffixes
-    std::uint64_t others_ = 0;
+    std::uint64_t others_ = 0, unread_ = 0;
 };
 
 }  // namespace flameprobe

@@ -111,12 +111,13 @@ public:
 private:
     template <class Take>
     Result<void> rest(const Take& take) {
-        for (std::string piece;;) {
+        for (std::string piece; !reader_.has_failed();) {  // a device may have no end
             const auto more = pieces_.next(piece);
             if (!more) return more.error();
-            if (!*more) return {};
+            if (!*more) break;
             take(piece);
         }
+        return {};
     }
     Result<void> read_pprof(std::string all) {
         const auto read = rest([&](std::string_view text) {
@@ -164,6 +165,10 @@ private:
         if (script.of_other_events() > 0)
             warnings_.push_back(name_ + ": only samples of " + script.event() + " are shown; " +
                                 std::to_string(script.of_other_events()) + " of other events are left out");
+        if (script.unread() > 0)
+            warnings_.push_back(name_ + ": " + std::to_string(script.unread()) +
+                                (script.unread() == 1 ? " line is" : " lines are") +
+                                " no beginning of a sample (thread, pid), and what follows is left out");
         return reader_.finish();
     }
 
