@@ -61,7 +61,7 @@ bool take_number(std::string_view& line, std::uint64_t& value) {
     const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), value, 16);
     if (error != std::errc{}) return false;
     line.remove_prefix(static_cast<std::size_t>(end - line.data()));
-    const auto blank = std::min(line.find_first_not_of(' '), line.size());
+    const auto blank = std::min(line.find_first_not_of(" \t"), line.size());
     line.remove_prefix(blank);
     return blank > 0;
 }
@@ -83,10 +83,12 @@ PerfMap PerfMap::of_process(std::uint32_t pid, const std::vector<std::string>& j
         auto more = read_jit_dump(path, warnings);
         std::move(more.begin(), more.end(), std::back_inserter(codes));
     }
-    return parse(std::move(text), codes);
+    return parse(std::move(text), std::move(codes));
 }
 
-PerfMap PerfMap::parse(std::string text, const std::vector<JitCode>& codes) {
+PerfMap PerfMap::parse(std::string text, std::vector<JitCode> codes) {
+    // A process may have several dumps: of each compiler in it, and its parent's from before the fork.
+    std::ranges::stable_sort(codes, {}, &JitCode::time_ns);
     PerfMap map;
     map.text_ = std::move(text);
     const std::string_view all = map.text_;
@@ -95,6 +97,7 @@ PerfMap PerfMap::parse(std::string text, const std::vector<JitCode>& codes) {
         std::string_view line = all.substr(at, end - at);
         at = end + 1;
         std::uint64_t start = 0, size = 0;
+        if (line.ends_with('\r')) line.remove_suffix(1);
         if (!take_number(line, start) || !take_number(line, size) || line.empty()) continue;
         map.add(start, size, 0, static_cast<std::size_t>(line.data() - all.data()), line.size());
     }

@@ -33,8 +33,8 @@ public:
     static PerfMap of_process(std::uint32_t pid, const std::vector<std::string>& jit_dumps,
                               std::vector<std::string>& warnings);
     /// Lines `START SIZE NAME`, both numbers in hex; other lines are skipped. Where entries overlap the last one wins,
-    /// since JIT compilers discard code and use its memory again; `codes` come after the lines.
-    static PerfMap parse(std::string text, const std::vector<JitCode>& codes = {});
+    /// since JIT compilers discard code and use its memory again; `codes` come after the lines, in order of time.
+    static PerfMap parse(std::string text, std::vector<JitCode> codes = {});
 
     /// Empty if nothing is known. The view lives as long as the map.
     std::string_view find(std::uint64_t address) const;

@@ -61,6 +61,9 @@ TEST_CASE("a perf map names addresses, the newest entry first") {
     CHECK(map.find(0x3000).empty());
     CHECK(map.find(0x400f) == "last, without a newline");
     CHECK(map.find(~std::uint64_t{0}).empty());
+    const PerfMap other = PerfMap::parse("1000\t100\ttabs\r\n2000 100 no tabs\r\n");
+    CHECK(other.find(0x1000) == "tabs");
+    CHECK(other.find(0x2000) == "no tabs");
     CHECK(PerfMap::parse("").find(0).empty());
     CHECK(PerfMap::parse(std::string(1000, '\0')).find(0).empty());
 }
@@ -189,6 +192,8 @@ TEST_CASE("what a place held at a time is the last of its stretch that had come 
     std::string names;
     for (const auto* entry : map.all_at(0x1044)) names += std::string(map.name(*entry)) + ' ';
     CHECK(names == "unknown_time first second within ");
+    const PerfMap of_two_dumps = PerfMap::parse("", {{0x1000, 0x80, 9, "child's"}, {0x1000, 0x80, 5, "parent's"}});
+    CHECK(of_two_dumps.find(0x1000) == "child's");
     CHECK(map.all_at(0x1100).empty());
 }
 
