@@ -17,8 +17,11 @@ auto first_ending_after(const ProcMaps& maps, std::uint64_t address) {
 
 }  // namespace
 
-void MapWatch::refresh(RecordSink& sink, std::uint64_t now_ns) {
-    if (now_ns >= next_ns_) read(sink, now_ns);
+// At most 1 % of the time.
+void MapWatch::refresh(RecordSink& sink, std::uint64_t now_ns, bool samples) {
+    constexpr std::uint64_t with_samples_ns = 50 * ns_per_ms;  // less than the time between two drains, mostly
+    const bool is_soon = samples && now_ns >= read_ns_ + std::max(with_samples_ns, 100 * cost_ns_);
+    if (is_soon || now_ns >= next_ns_) read(sink, now_ns);
 }
 
 void MapWatch::expect(std::uint64_t pc, RecordSink& sink, std::uint64_t now_ns) {

@@ -19,8 +19,9 @@ StackRange stack_below(const ProcMaps& maps, std::uint64_t control_block);
 /// outside of the known mappings, and from time to time. Collector thread only.
 class MapWatch {
 public:
-    /// Reads again if it is time to. Mappings that are new since the last reading go to `sink`.
-    void refresh(RecordSink& sink, std::uint64_t now_ns);
+    /// Reads again if it is time to, which is sooner where there are `samples`: a library may have taken another's
+    /// place. Mappings that are new since the last reading go to `sink`.
+    void refresh(RecordSink& sink, std::uint64_t now_ns, bool samples = false);
     /// Reads again at once unless `pc` is in a known mapping; code in no mapping at all (it was unmapped since) makes
     /// it read at most every 10 ms.
     void expect(std::uint64_t pc, RecordSink& sink, std::uint64_t now_ns);

@@ -136,10 +136,10 @@ void SignalSource::drain(RecordSink& sink) {
             "sampling ended when the program set a handler for SIGTRAP: FLAMEPROBE_ENGINE=ring needs no signal";
         facts_.signal_lost = true;
     }
-    maps_.refresh(sink, now);
     slots_.find_new(sink, now);
     rings_.begin_round();
     const std::size_t samples = reader_.gather();
+    maps_.refresh(sink, now, samples != 0);
     slots_.read_names(reader_.threads(samples), sink, now);
     for (std::size_t i = 0; i < samples; ++i) {
         if (reader_.cell(i).has_registers) maps_.expect(reader_.cell(i).registers.pc(), sink, now);

@@ -120,9 +120,9 @@ void TimerSource::begin_round(RecordSink& sink) {
     if (is_parents(state)) return;
     calls_.look(state, round_ns_);
     keep_signal();
-    if (!state.kernel_only) maps_.refresh(sink, round_ns_);
     timers_.find_new(sink, round_ns_);
     gathered_ = reader_.gather();
+    if (!state.kernel_only) maps_.refresh(sink, round_ns_, gathered_ != 0);
     if (!state.kernel_only) timers_.read_names(reader_.threads(gathered_), sink, round_ns_);
     for (std::size_t i = 0; i < gathered_ && !state.kernel_only; ++i) {
         if (reader_.cell(i).has_registers) maps_.expect(reader_.cell(i).registers.pc(), sink, round_ns_);

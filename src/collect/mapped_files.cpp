@@ -35,6 +35,17 @@ bool lies_at(const std::string& path, const FileIdentity& wanted) {
     return wanted.known() && ::stat(path.c_str(), &status) == 0 && FileIdentity::of(status) == wanted;
 }
 
+/// A file may be written over in its place, as by cp or rsync --inplace, and then is another, unless it has the
+/// mapping's build id still: then it was touched or stripped.
+bool is_still_what_was_mapped(const Descriptor& file, const FileIdentity& at_path, const Mapping& mapping) {
+    if (!at_path.known() || identity_of(file) == at_path) return true;
+    CodeRegion region;
+    region.kind = RegionKind::file;
+    region.path = mapping.path;
+    region.build_id = mapping.build_id;
+    return !mapping.build_id.empty() && ElfImage::from_file(region).has_value();
+}
+
 // Not where a filter or a limit forbids to look: then nothing is known of the file there.
 bool could_be_looked_at(const std::string& path) {
     struct stat status {};
@@ -104,6 +115,8 @@ const Mapping& MappedFiles::mapping(MappingId id) const { return of(id).mapping;
 
 ReadFile MappedFiles::reader(MappingId id) const {
     const Held& held = of(id);
+    if (held.file && !is_still_what_was_mapped(held.file, held.at_path, held.mapping))
+        return [](std::uint64_t, std::span<std::byte>) { return 0; };
     if (held.file)
         return [&held](std::uint64_t at, std::span<std::byte> out) { return read_at(held.file.get(), at, out); };
     if (held.mapping.kind == MappingKind::vdso)

@@ -92,6 +92,29 @@ class CodeNames(Case):
                     self.assert_leaves(read_folded(profile.with_suffix(".folded").read_text()), ["library_work"])
                     self.assert_leaves(folded(profile), ["library_work"])
 
+    def test_a_library_in_anothers_place(self):
+        """Loaded at the address where the first one was, and of its name. In a new file: each has its names, also where no perf record
+        tells of it. In the first one's file: the old code does not get the new one's names."""
+        note = b"\x14\0\0\0\x03\0\0\0GNU\0"
+        kinds = [(engine, how, with_id) for engine in MAIN_ENGINES for how in ("new", "over") for with_id in (True, False)]
+        for engine, how, with_id in kinds:
+            with self.subTest(engine=engine, how=how, with_id=with_id):
+                place = self.fresh_directory(f"{engine}-{how}-{with_id}")
+                for name in ("library", "other"):
+                    content = target(f"libgone-{name}.so").read_bytes()
+                    (place / name).write_bytes(content if with_id else content.replace(note, note.replace(b"GNU", b"???")))
+                ran = run([target("gone"), place / "library", place / "copy.so", how, place / "other"], place,
+                          profiled(OUT=place / "x", FREQ=499, ENGINE=engine, FORMAT="folded", KERNEL="off"))
+                self.assertEqual(ran.returncode, 0, ran.stderr)
+                for stacks in (read_folded((place / "x.folded").read_text()), folded(place / "x.fprobe")):
+                    hits, every = shares(stacks, "another_work", leaf=True)
+                    self.assertLess(hits / every, 0.7)
+                    if how == "new":
+                        self.assert_leaves(stacks, ("library_work", "another_work"))
+                        self.assertGreater(hits / every, 0.3)
+                    else:
+                        self.assert_leaves(stacks, ("[unknown in copy.so (replaced)]", "another_work"))
+
     def test_a_thread_that_is_renamed(self):
         """Each sample is under the name that the thread had then; without perf's records a name is read now and then."""
         for engine, share in zip(MAIN_ENGINES, (0.98, 0.6, 0.6)):
