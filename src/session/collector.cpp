@@ -136,7 +136,7 @@ bool Collector::serve() {
             going_on = (requests & last_requests) == 0 && !life_.ends();
         }
         commands_.answer();
-        due_ns_ = monotonic_ns() + sampling_.pause_ns();
+        due_ns_ = monotonic_ns() + (host_ends_.load(std::memory_order_relaxed) ? ns_per_ms : sampling_.pause_ns());
     }
     return true;
 }

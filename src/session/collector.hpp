@@ -44,6 +44,9 @@ public:
 
     void reap_task() const noexcept { task_.reap(); }
 
+    /// The host's last own code has run. It may be killed before it asks for the results.
+    void host_ends() noexcept { host_ends_.store(true, std::memory_order_relaxed); }
+
     /// Set before request_dump: the path without ending. Afterwards: why it could not be written, or empty.
     std::string dump_stem;
     std::string dump_problem;
@@ -90,6 +93,7 @@ private:
     std::uint32_t carried_ = 0;  // requests that the thread took and the task will handle
 
     std::uint64_t last_look_ns_ = 0;
+    std::atomic<bool> host_ends_{false};
     std::uint64_t due_ns_ = 0;  // when the engine is to be drained next
     Sampling sampling_;
 };

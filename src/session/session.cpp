@@ -245,6 +245,7 @@ void Session::release_host_resources() noexcept {
         collector_.life().ends())
         return;
     if (!killed_at_load({SYS_setitimer})) stop_interval_timers();
+    collector_.host_ends();
     // What follows is our work, not the host's. Where nothing was sampled nothing is written, and the end is not held
     // up.
     ask_and_wait(request_stop);

@@ -10,7 +10,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from harness import (AS_ORDINARY_USER, BUILD, COMMAND, LIBRARY, MAIN_ENGINES, SIZE, Case, clean_environment, host, profiled, read_folded, render, run,
+from harness import (AS_ORDINARY_USER, BUILD, COMMAND, ENGINES, LIBRARY, MAIN_ENGINES, SIZE, Case, clean_environment, host, profiled, read_folded, render, run,
                      shares, sized, started, target, wait_until)
 from programs import Missing, nginx_masters
 
@@ -74,6 +74,31 @@ NOTING = """#!/bin/sh
 echo "$*" >> {log}
 case "$*" in *--low-priority*) sleep 0.5;; esac
 exec {program} "$@"
+"""
+
+
+# As PHP-FPM ends its children: by SIGTERM, and by SIGKILL at once. They are another user's where root began.
+KILLS = r"""
+import os, signal, time
+def work(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end: sum(range(1000))
+children = []
+for number in range(int(os.environ["CHILDREN"])):
+    ready, tell = os.pipe()
+    child = os.fork()
+    if child == 0:
+        if os.geteuid() == 0: os.setuid(65534)
+        work(0.05)
+        os.write(tell, b".")
+        time.sleep(60)
+    os.read(ready, 1)
+    children.append(child)
+for number, child in enumerate(children):
+    os.kill(child, signal.SIGTERM)
+    time.sleep(number * 0.0001)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
 """
 
 
@@ -345,6 +370,16 @@ print(child())"""
                 first.communicate()
                 wait_until(lambda: not (self.directory / "killed.run").exists(), 60, "the end of the run's folder")
                 self.assertEqual({pid for _, pid in self.processes("killed.fprobe")}, {first.pid, *children})
+
+    def test_children_that_are_killed_while_they_end_are_whole(self):
+        """Where the collector is a task: a thread is killed with its process."""
+        if ENGINES[0] != "ring":
+            self.skipTest("this kernel's collector is a thread")
+        ran = run(["/usr/bin/python3", "-c", KILLS], self.directory, profiled(OUT="kills", FREQ=499, ENGINE=ENGINES[0]) | {"CHILDREN": "20"},
+                  timeout=120)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertEqual(self.names(), self.files_of("kills", "folded", "fprobe", "svg", "txt"))
+        self.assertNotIn("did not end in order", render(self.directory / "kills.fprobe", "--info").stdout)
 
     def test_all_are_killed(self):
         """The folder is left: flameprobe-render takes it."""

@@ -9,12 +9,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <set>
+#include <thread>
 #include <tuple>
 #include <utility>
 
 #include "base/descriptor.hpp"
+#include "base/number.hpp"
 #include "base/output_directory.hpp"
 #include "base/proc.hpp"
 #include "export/output_file.hpp"
@@ -54,6 +57,16 @@ std::vector<ProcessPart> earlier_result(const std::string& path, const std::stri
 mode_t rights_at(const OutputDirectory& directory, const std::string& name, mode_t rights) {
     struct stat older {};
     return directory.status(name, older) ? rights & older.st_mode : rights;
+}
+
+/// The collector of a process that was killed sees that a moment later, and writes the rest. Where the pid is that of
+/// another pid namespace, this waits to no purpose.
+void wait_for_the_rest(const std::string& profile) {
+    constexpr int most_looks = 50;
+    const std::string stem = profile.substr(0, profile.rfind(".fprobe"));
+    const auto pid = number_in<pid_t>(std::string_view(stem).substr(stem.rfind('.') + 1));
+    for (int looks = 0; pid && looks < most_looks && is_growing(profile) && !is_running(*pid); ++looks)
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
 }
 
 /// Gives the only profile of a run, which nobody writes any more, the result's name: nothing has to be copied. False:
@@ -102,6 +115,7 @@ std::vector<ProcessPart> Writer::gather() {
     std::set<Identity> known;
     for (const std::string& name : profiles_in_run(folder_)) {
         const std::string path = folder_ + "/" + name;
+        wait_for_the_rest(path);
         // Of one that grows now, and is complete when the folder is to be removed, the result has a part only.
         if (!is_growing(path)) read_.insert(name);
         if (is_empty(path)) continue;
