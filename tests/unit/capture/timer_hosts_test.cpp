@@ -114,7 +114,7 @@ TEST_CASE("a thread that attaches itself is sampled from its start, and only onc
     const Seen& seen = collected.finish();
     std::size_t hits = 0;
     std::uint64_t sampled_ns = 0, least_ns = 0, most_ns = 0;
-    double variance = 0;  // in ticks
+    double variance = 0, in_step = 0;  // in ticks
     for (const auto& [tid, log] : threads) {
         CHECK(seen.started.at(tid) == 1);
         CHECK(seen.ended.at(tid) == 1);
@@ -124,12 +124,15 @@ TEST_CASE("a thread that attaches itself is sampled from its start, and only onc
         // Ticks hit at an even distance who has the CPU for itself, and by chance who shares it. Each thread's timer
         // starts at a random place in its period.
         const double used = static_cast<double>(log.used_ns());
-        const double others = 1 - used / static_cast<double>(log.last().time_ns - log.first().time_ns);
-        variance += 0.5 + used / static_cast<double>(flameprobe::tick_ns()) * std::max(others, 0.0);
+        const double others = std::max(1 - used / static_cast<double>(log.last().time_ns - log.first().time_ns), 0.0);
+        variance += 0.5 + used / static_cast<double>(flameprobe::tick_ns()) * others;
+        // Nor by chance: ticks end turns. Beside one that never sleeps half of the time is missing, beside sleepers a
+        // fourth is too much. Of a life up to five ticks of that are not made up for (TickWeight).
+        in_step += 5 * others;
         least_ns += log.least_at(seen.last_ns(tid));
         most_ns += log.last().cpu_ns;
     }
-    const double slack = 5 * static_cast<double>(flameprobe::tick_ns()) * std::sqrt(variance);
+    const double slack = static_cast<double>(flameprobe::tick_ns()) * (5 * std::sqrt(variance) + in_step);
     CHECK(static_cast<double>(sampled_ns) <= static_cast<double>(most_ns) + slack);
     CHECK(static_cast<double>(sampled_ns + seen.lost_ns) + slack >= static_cast<double>(least_ns));
     CHECK(hits >= 30);
