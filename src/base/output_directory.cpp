@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include <system_error>
-
 #include "base/host_process.hpp"
 #include "base/proc.hpp"
 
@@ -17,9 +15,6 @@ namespace {
 
 constexpr int most_links = 40;  // as the kernel (path_resolution(7))
 constexpr mode_t others_write = S_IWGRP | S_IWOTH;
-
-/// Thread-safe, unlike strerror.
-std::string describe(int error) { return std::generic_category().message(error); }
 
 /// In a user namespace the files of the root user outside of it look like those of user 65534 (user_namespaces(7)).
 bool is_outside_root(uid_t owner) {
@@ -45,7 +40,7 @@ std::string take_name(std::string& path) {
 Result<std::string> target_of(const Descriptor& link) {
     char target[PATH_MAX];
     const ssize_t length = ::readlinkat(link.get(), "", target, sizeof target);
-    if (length <= 0) return Error{describe(length == 0 ? ENOENT : errno)};
+    if (length <= 0) return Error{error_text(length == 0 ? ENOENT : errno)};
     return std::string(target, static_cast<std::size_t>(length));
 }
 
@@ -70,11 +65,11 @@ Result<OutputDirectory> OutputDirectory::of(std::string_view path) {
         if (S_ISDIR(status.st_mode)) {
             here = std::move(next);
         } else if (!S_ISLNK(status.st_mode)) {
-            return Error{describe(ENOTDIR)};
+            return Error{error_text(ENOTDIR)};
         } else if (!is_trusted_owner(status.st_uid)) {
             return Error{"'" + name + "' in its path is a symbolic link of another user, which is not followed"};
         } else if (++links > most_links) {
-            return Error{describe(ELOOP)};
+            return Error{error_text(ELOOP)};
         } else {
             auto target = target_of(next);
             if (!target) return target.error();
@@ -82,7 +77,7 @@ Result<OutputDirectory> OutputDirectory::of(std::string_view path) {
             if (target->starts_with('/')) here = open_path(AT_FDCWD, "/");
         }
     }
-    return Error{describe(errno)};
+    return Error{error_text(errno)};
 }
 
 std::string OutputDirectory::obstacle(const std::string& name) const {
@@ -150,12 +145,12 @@ Result<Descriptor> OutputDirectory::open_for_append(const std::string& name) con
         ::fcntl(made.get(), F_SETFL, O_APPEND);
         return made;
     }
-    if (errno != EEXIST) return Error{describe(errno)};
+    if (errno != EEXIST) return Error{error_text(errno)};
     if (const std::string in_the_way = obstacle(name); !in_the_way.empty()) return Error{"it " + in_the_way};
     // The name may lead to another file by now: the checks below are of the one that is open.
     Descriptor file = open(name, O_WRONLY | O_APPEND);
     struct stat opened {};
-    if (!file || ::fstat(file.get(), &opened) != 0) return Error{describe(errno)};
+    if (!file || ::fstat(file.get(), &opened) != 0) return Error{error_text(errno)};
     const bool ours = S_ISREG(opened.st_mode) && opened.st_uid == ::geteuid();
     if (!ours || (opened.st_mode & others_write) != 0) return Error{"other users may write it"};
     if (opened.st_nlink != 1) return Error{"it has another name too (a hard link)"};
@@ -166,7 +161,7 @@ Result<Descriptor> open_for_append(const std::string& path) {
     for (const char* device : {"/dev/null", "/dev/tty", "/dev/stdout", "/dev/stderr"}) {
         if (path != device) continue;
         Descriptor opened(::open(device, O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC));
-        if (!opened) return Error{describe(errno)};
+        if (!opened) return Error{error_text(errno)};
         return opened;
     }
     const auto directory = OutputDirectory::of(path);

@@ -2,12 +2,20 @@
 // program that it profiles.
 #pragma once
 
+#include <string.h>
+
 #include <optional>
 #include <string>
 #include <utility>
 #include <variant>
 
 namespace flameprobe {
+
+/// What an errno says. Thread-safe, unlike strerror.
+inline std::string error_text(int error) {
+    const char* const text = ::strerrordesc_np(error);  // null for numbers that libc does not know
+    return text != nullptr ? text : "error " + std::to_string(error);
+}
 
 /// What went wrong, where, and what to do about it: one line, for a person.
 struct Error {

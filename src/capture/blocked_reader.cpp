@@ -7,10 +7,10 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 
 #include "base/host_process.hpp"
 #include "base/proc.hpp"
+#include "base/result.hpp"
 #include "capture/perf_event.hpp"
 
 namespace flameprobe {
@@ -74,7 +74,7 @@ BlockedReader::Outcome BlockedReader::refused(int why) {
     if (!asked)
         why_refused_ = "the process's memory may not be read";
     else if (!forbidden)
-        why_refused_ = std::string("/proc/PID/task/TID/syscall cannot be read: ") + std::strerror(why);
+        why_refused_ = "/proc/PID/task/TID/syscall cannot be read: " + error_text(why);
     else
         why_refused_ = std::string("/proc/PID/task/TID/syscall may not be read: ") +
                        (may_read_from_outside() ? "the process is not dumpable (it changed its user, or its file may "

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -242,7 +241,7 @@ std::string explain_refusal(int error_number) {
         case E2BIG:  // sig_data, at the end of the attributes, is a newer kernel's
             return "perf_event_open does not know these attributes: Linux 5.13 or later is needed";
         default:
-            return std::string("perf_event_open failed: ") + std::strerror(error_number);
+            return "perf_event_open failed: " + error_text(error_number);
     }
 }
 

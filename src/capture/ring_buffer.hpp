@@ -36,7 +36,7 @@ public:
             return Error{
                 "no locked memory is left for perf's buffers: raise kernel.perf_event_mlock_kb or `ulimit -l`"};
         }
-        return Error{std::string("perf's buffer cannot be mapped: ") + std::strerror(errno)};
+        return Error{"perf's buffer cannot be mapped: " + error_text(errno)};
     }
 
     std::size_t bytes() const { return map_.size(); }

@@ -3,14 +3,12 @@
 #include <signal.h>
 #include <sys/time.h>
 
-#include <cstring>
 #include <string>
 #include <vector>
 
 #include "base/proc.hpp"
 #include "base/signals.hpp"
 #include "capture/handler/handler.hpp"
-#include "capture/handler/hooks.hpp"
 
 namespace flameprobe {
 namespace {
@@ -74,7 +72,7 @@ Result<int> take_signal(int chosen) {
     const auto signal = chosen != 0 ? Result<int>(chosen) : choose_signal();
     if (!signal) return signal.error();
     if (const int error = handler::install(*signal); error != 0) {
-        return Error{"no handler for signal " + std::to_string(*signal) + ": " + std::strerror(error)};
+        return Error{"no handler for signal " + std::to_string(*signal) + ": " + error_text(error)};
     }
     return *signal;
 }

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 namespace flameprobe {
@@ -63,7 +62,7 @@ Result<void> ProfileFile::create() {
     }
     const int error = errno;
     stem_ = wanted;
-    return failure(own_path(), std::strerror(error));
+    return failure(own_path(), error_text(error));
 }
 
 /// The file for the results, or nothing and an errno: EEXIST if the name is taken.
@@ -153,7 +152,7 @@ Result<void> ProfileFile::reopen() {
     if (!directory) return failure(directory.error().message);
     Descriptor file = directory->open(last_name(path()), O_RDWR);
     struct stat status {};
-    if (!file || ::fstat(file.get(), &status) != 0) return failure(std::strerror(errno));
+    if (!file || ::fstat(file.get(), &status) != 0) return failure(error_text(errno));
     if (!same_file(status, ours_) || static_cast<std::uint64_t>(status.st_size) != writer_.bytes_written())
         return failure("it is another file now");
     adopt(file);
@@ -197,7 +196,7 @@ Result<void> ProfileFile::move_to(std::string stem) {
     if (const auto obstacle = directory->obstacle(last_name(target)); !obstacle.empty())
         return failure(target + " " + obstacle);
     if (const int error = directory->rename(last_name(path()), last_name(target)); error != 0)
-        return failure(std::strerror(error));
+        return failure(error_text(error));
     stem_ = std::move(stem);
     unpublished_.clear();
     return {};
@@ -224,7 +223,7 @@ Result<void> Rotation::put_away(std::string path, std::uint64_t samples) {
         given_up_ += oldest.samples;
     else if (errno != ENOENT)  // else the user has moved it elsewhere
         return Error{oldest.path +
-                     " cannot be removed to make room for the next part of the profile: " + std::strerror(errno)};
+                     " cannot be removed to make room for the next part of the profile: " + error_text(errno)};
     return {};
 }
 

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <system_error>
 #include <utility>
 
 namespace flameprobe {
@@ -22,9 +21,6 @@ sigset_t write_signals() {
     sigaddset(&set, SIGPIPE);
     return set;
 }
-
-/// Thread-safe, unlike strerror.
-std::string describe(int error) { return std::generic_category().message(error); }
 
 }  // namespace
 
@@ -146,7 +142,7 @@ void OutputFile::fail(const std::string& why) {
 
 void OutputFile::fail(const char* doing, int error) {
     if (failed()) return;
-    failure_ = (path_ == "-" ? "standard output" : path_) + ": cannot " + doing + ": " + describe(error);
+    failure_ = (path_ == "-" ? "standard output" : path_) + ": cannot " + doing + ": " + error_text(error);
     if (error == ENOSPC || error == EDQUOT || error == EFBIG) failure_ += "; make room or choose another place";
     if (error == EACCES || error == EROFS || error == ENOENT) failure_ += "; choose another place";
     struct stat status {};

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string>
 
 #include "base/descriptor.hpp"
@@ -27,7 +26,7 @@ public:
         Descriptor file(standard_input ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
                                        : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
         const std::string name = standard_input ? "standard input" : path;
-        if (!file) return Error{name + ": cannot be opened: " + strerrordesc_np(errno)};
+        if (!file) return Error{name + ": cannot be opened: " + error_text(errno)};
         struct stat status {};
         if (fstat(file.get(), &status) == 0 && S_ISDIR(status.st_mode)) {
             return Error{name + ": is a directory; name the profile in it"};
@@ -77,7 +76,7 @@ private:
             if (got >= 0) return static_cast<std::size_t>(got);
             if (errno != EINTR) {
                 return Error{name_ + ": cannot be read at offset " + std::to_string(offset_) + ": " +
-                             strerrordesc_np(errno)};
+                             error_text(errno)};
             }
         }
     }

@@ -5,17 +5,14 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include <system_error>
-
 #include "base/proc.hpp"
+#include "base/result.hpp"
 
 namespace flameprobe {
 
 namespace {
 
 constexpr mode_t directory_mode = 0755;
-
-std::string error_text(int error) { return std::generic_category().message(error); }
 
 /// Whether a user besides the owner may write it. A group of the owner's own, which has the owner's number, has no
 /// other member; with an access list its bit stands for the list.

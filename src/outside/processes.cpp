@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 #include "base/descriptor.hpp"
 #include "outside/reader.hpp"
@@ -74,7 +73,7 @@ Result<void> copy(const ProcessPart& part, const ByteSink& out) {
         piece.resize(static_cast<std::size_t>(got));
         out(piece);
     }
-    if (!file) return Error{part.path + ": cannot be opened: " + strerrordesc_np(errno)};
+    if (!file) return Error{part.path + ": cannot be opened: " + error_text(errno)};
     return {};
 }
 

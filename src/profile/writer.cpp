@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 #include "base/signals.hpp"
 #include "base/varint.hpp"
@@ -46,11 +45,11 @@ Result<void> AppendFile::append(std::string_view piece) {
     const HeldSignals quiet;
     // Should cutting back fail too, the next attempt overwrites the torn piece.
     if (!in_place_ && lseek(file_.get(), static_cast<off_t>(size_), SEEK_SET) < 0)
-        return Error{std::string("cannot write the profile: ") + strerrordesc_np(errno)};
+        return Error{"cannot write the profile: " + error_text(errno)};
     in_place_ = false;
     if (const int error = write_all(file_.get(), piece); error != 0) {
         [[maybe_unused]] const int cut = ftruncate(file_.get(), static_cast<off_t>(size_));
-        return Error{std::string("cannot write the profile: ") + strerrordesc_np(error)};
+        return Error{"cannot write the profile: " + error_text(error)};
     }
     in_place_ = true;
     size_ += piece.size();

@@ -8,7 +8,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -182,21 +181,20 @@ Result<Drawn> start_and_wait(const DrawingOrder& order, const Options& options, 
     auto program = find_program();
     if (!program) return program.error();
     int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) return Error{std::string("no pipe can be made: ") + strerrordesc_np(errno)};
+    if (::pipe2(ends, O_CLOEXEC) != 0) return Error{"no pipe can be made: " + error_text(errno)};
     const Descriptor from(ends[0]);
     Descriptor to = above_standard(Descriptor(ends[1]));
     Descriptor nothing = above_standard(Descriptor(::open("/dev/null", O_RDWR | O_CLOEXEC)));
     if (!nothing) nothing = above_standard(Descriptor(::open("/", O_RDONLY | O_CLOEXEC)));  // a root without devices
     const Descriptor input = above_standard(order.smaller != nullptr ? *order.smaller : nothing);
-    if (!to || !nothing || !input) return Error{std::string("no descriptor is left: ") + strerrordesc_np(errno)};
+    if (!to || !nothing || !input) return Error{"no descriptor is left: " + error_text(errno)};
     std::vector<std::string> arguments = arguments_for(*program, order, options), variables = environment();
     const std::vector<char*> argument_list = pointers(arguments), variable_list = pointers(variables);
     const char* const directory = is_in_host_process() && filter_kills_for({SYS_chdir}) ? "" : began_in;
     Start start{
         program->c_str(), argument_list.data(), variable_list.data(), directory, input.get(), to.get(), nothing.get(),
         nullptr};
-    if (const int error = run(start); error != 0)
-        return Error{*program + " cannot be started: " + strerrordesc_np(error)};
+    if (const int error = run(start); error != 0) return Error{*program + " cannot be started: " + error_text(error)};
     to = Descriptor();
     auto drawn = read_answers(from, watch);
     // It has become this process's child where that takes orphans: a host that is a container's first process, and a

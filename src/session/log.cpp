@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/select.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,6 +10,7 @@
 
 #include "base/output_directory.hpp"
 #include "base/printed.hpp"
+#include "base/result.hpp"
 #include "base/signals.hpp"
 
 namespace flameprobe {
@@ -73,7 +73,7 @@ std::string Log::append_to_file(const std::string& line) const {
     const HeldSignals quiet;
     const auto file = open_for_append(path_);
     if (file && ::write(file->get(), line.data(), line.size()) >= 0) return {};
-    return "FLAMEPROBE_LOG=" + path_ + ": not written: " + (file ? strerrordesc_np(errno) : file.error().message) +
+    return "FLAMEPROBE_LOG=" + path_ + ": not written: " + (file ? error_text(errno) : file.error().message) +
            "; messages go to stderr";
 }
 

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 
 #include "base/clock.hpp"
 #include "base/hash.hpp"
+#include "base/result.hpp"
 
 namespace flameprobe {
 namespace {
@@ -88,9 +88,9 @@ std::string finished_pattern(const std::string& directory) { return pattern_of(d
 std::string prepare_spool(const std::string& directory) {
     const std::string refusal = "nothing is sampled: FLAMEPROBE_PUSH=" + directory + " ";
     if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST)
-        return refusal + "cannot be created: " + std::strerror(errno);
+        return refusal + "cannot be created: " + error_text(errno);
     struct stat status {};
-    if (::lstat(directory.c_str(), &status) != 0) return refusal + "cannot be used: " + std::strerror(errno);
+    if (::lstat(directory.c_str(), &status) != 0) return refusal + "cannot be used: " + error_text(errno);
     if (!S_ISDIR(status.st_mode)) return refusal + "is no directory";
     const bool shared = (status.st_mode & (S_IWGRP | S_IWOTH)) != 0;
     if (shared && (status.st_mode & S_ISVTX) == 0)

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,8 +24,7 @@ std::string numbered(const std::string& stem, unsigned number) {
 }
 
 Error cannot_make(const std::string& folder, int error, const std::string& why = {}) {
-    return Error{folder + " cannot be created: " + (why.empty() ? strerrordesc_np(error) : why) +
-                 remedy_for_failure(error)};
+    return Error{folder + " cannot be created: " + (why.empty() ? error_text(error) : why) + remedy_for_failure(error)};
 }
 
 /// Gives it a name that nothing has. Network file systems (NFS, 9p, most of FUSE) cannot do that at once (EINVAL); a

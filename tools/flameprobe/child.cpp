@@ -7,7 +7,6 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 
 #include "launch.hpp"
 #include "session/options.hpp"
@@ -50,7 +49,7 @@ Result<Child> Child::start(char* const command[], const Environment& environment
     if (!launched) return launched.error();
     if (launched->error == 0) return Child(launched->pid);
     if (launched->error == ENOENT) status = 127;
-    return Error{std::string(command[0]) + ": cannot be run: " + strerrordesc_np(launched->error)};
+    return Error{std::string(command[0]) + ": cannot be run: " + error_text(launched->error)};
 }
 
 int Child::wait(const std::function<void()>& look) {

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <string>
 
 #include "base/descriptor.hpp"
@@ -25,14 +24,14 @@ struct Launched {
 template <class Execute, class BeforeExec>
 Result<Launched> launch(const Execute& execute, const BeforeExec& before_exec) {
     int report[2], ready[2];
-    if (pipe2(report, O_CLOEXEC) != 0) return Error{std::string("no pipe: ") + strerrordesc_np(errno)};
+    if (pipe2(report, O_CLOEXEC) != 0) return Error{"no pipe: " + error_text(errno)};
     const Descriptor from(report[0]);
     Descriptor to(report[1]);
-    if (pipe2(ready, O_CLOEXEC) != 0) return Error{std::string("no pipe: ") + strerrordesc_np(errno)};
+    if (pipe2(ready, O_CLOEXEC) != 0) return Error{"no pipe: " + error_text(errno)};
     const Descriptor waits(ready[0]);
     Descriptor go(ready[1]);
     const pid_t pid = fork();
-    if (pid < 0) return Error{std::string("no process: ") + strerrordesc_np(errno)};
+    if (pid < 0) return Error{"no process: " + error_text(errno)};
     if (pid == 0) {
         go.reset();
         char byte = 0;

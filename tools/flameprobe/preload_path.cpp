@@ -4,7 +4,6 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 
 #include "installed_file.hpp"
 
@@ -20,7 +19,7 @@ Result<std::string> libraries_to_preload(std::string library, bool allocations) 
     }
     // ld.so(8) searches for a name without a slash.
     if (library.find('/') != std::string::npos && ::access(library.c_str(), R_OK) != 0)
-        return Error{"--library: " + library + ": " + strerrordesc_np(errno)};
+        return Error{"--library: " + library + ": " + error_text(errno)};
     if (!allocations) return library;
     const std::string folder = library.substr(0, library.rfind('/') + 1);
     for (const char* place : {"flameprobe/", "alloc/", ""})

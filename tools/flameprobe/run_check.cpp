@@ -1,7 +1,6 @@
 #include "run_check.hpp"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -10,6 +9,7 @@
 #include <utility>
 
 #include "base/output_directory.hpp"
+#include "base/result.hpp"
 #include "capture/perf_event.hpp"
 #include "session/options.hpp"
 #include "session/output_path.hpp"
@@ -77,9 +77,9 @@ std::string place_problem(const std::string& out, const std::string& command, co
     // The longest name that a run begins with.
     struct stat found {};
     if (!directory->status(last_name(stem) + ".run.new." + std::to_string(::getpid()), found) && errno == ENAMETOOLONG)
-        return stem + ": " + strerrordesc_np(errno) + remedy_for_failure(errno);
+        return stem + ": " + error_text(errno) + remedy_for_failure(errno);
     if (const int error = directory->failure_to_write(); error != 0)
-        return stem + ": no file can be made there: " + strerrordesc_np(error);
+        return stem + ": no file can be made there: " + error_text(error);
     if (out.find('%') != out.npos) return {};
     for (const Format format : formats) {
         const std::string path = stem + std::string(ending_of(format));
@@ -95,7 +95,7 @@ std::string spool_problem(const std::string& directory) {
     if (there && !S_ISDIR(status.st_mode)) return directory + " is no directory";
     const std::string parent = std::filesystem::absolute(directory).lexically_normal().parent_path().string();
     if (::access(there ? directory.c_str() : parent.c_str(), W_OK | X_OK) == 0) return {};
-    return directory + (there ? ": no file can be made there: " : " cannot be created: ") + strerrordesc_np(errno);
+    return directory + (there ? ": no file can be made there: " : " cannot be created: ") + error_text(errno);
 }
 
 std::vector<Format> formats_of(const std::string& list) {

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
-#include <cstring>
 #include <filesystem>
 #include <vector>
 
@@ -42,7 +41,7 @@ std::vector<std::string> places() {
 std::string fault_of(const std::string& place) {
     struct stat status {};
     struct statvfs system {};
-    if (::stat(place.c_str(), &status) != 0 || ::statvfs(place.c_str(), &system) != 0) return strerrordesc_np(errno);
+    if (::stat(place.c_str(), &status) != 0 || ::statvfs(place.c_str(), &system) != 0) return error_text(errno);
     if ((system.f_flag & ST_NOEXEC) != 0) return "is mounted noexec";
     if (status.st_uid != 0 && status.st_uid != ::geteuid()) return "is another user's";
     if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0 && (status.st_mode & S_ISVTX) == 0)
@@ -59,7 +58,7 @@ Result<std::string> make_directory() {
             if (::geteuid() == 0) ::chmod(path.c_str(), 0711);
             return path;
         }
-        if (why.empty()) why = strerrordesc_np(errno);
+        if (why.empty()) why = error_text(errno);
         tried += (tried.empty() ? "" : ", ") + place + " (" + why + ")";
     }
     return Error{"there is no place for the library that is preloaded: " + tried + "; TMPDIR names another"};
@@ -99,7 +98,7 @@ Result<std::string> unpack() {
     bool all = copy_of_this_program(*directory + "/" + drawing_copy);
     for (const PackedFile& file : packed_files())
         all = all && write_file(*directory + "/" + std::string(file.name), file.bytes);
-    if (!all) return Error{*directory + " cannot be written: " + strerrordesc_np(errno)};
+    if (!all) return Error{*directory + " cannot be written: " + error_text(errno)};
     return directory;
 }
 

@@ -8,7 +8,6 @@
 
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <string_view>
 
 namespace flameprobe::push {
@@ -47,7 +46,7 @@ std::string answer(const char* status, const std::string& text) {
 
 Result<MetricsServer> MetricsServer::listen(std::uint16_t port) {
     const auto failed = [port] {
-        return Error{"127.0.0.1:" + std::to_string(port) + ": metrics cannot be served: " + std::strerror(errno)};
+        return Error{"127.0.0.1:" + std::to_string(port) + ": metrics cannot be served: " + error_text(errno)};
     };
     auto shared = std::make_unique<Shared>();
     shared->ended = Descriptor(::eventfd(0, EFD_CLOEXEC));

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
@@ -56,12 +55,12 @@ Result<SpoolDirectory> SpoolDirectory::open(const std::string& given, bool make)
     if (!above) return Error{path + ": the spool cannot be opened: " + above.error().message};
     const std::string name = last_name(path);
     if (make && !name.empty() && ::mkdirat(above->descriptor(), name.c_str(), 0700) != 0 && errno != EEXIST)
-        return Error{path + ": the spool cannot be created: " + std::strerror(errno)};
+        return Error{path + ": the spool cannot be created: " + error_text(errno)};
     const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     Descriptor directory(::openat(above->descriptor(), name.empty() ? "." : name.c_str(), flags));
     struct stat status {};
     if (!directory || ::fstat(directory.get(), &status) != 0)
-        return Error{path + ": the spool cannot be opened: " + std::strerror(errno)};
+        return Error{path + ": the spool cannot be opened: " + error_text(errno)};
     const bool shared = (status.st_mode & (S_IWGRP | S_IWOTH)) != 0;
     if (status.st_uid != ::geteuid() && status.st_uid != 0)
         return Error{path + ": the spool belongs to another user; give one of your own"};
@@ -81,7 +80,7 @@ Descriptor SpoolDirectory::rejected() const {
 
 Result<void> SpoolDirectory::take_other_users() {
     struct stat status {};
-    if (::fstat(directory_.get(), &status) != 0) return Error{path_ + ": " + std::strerror(errno)};
+    if (::fstat(directory_.get(), &status) != 0) return Error{path_ + ": " + error_text(errno)};
     if (::geteuid() != 0 && status.st_uid != ::geteuid())
         return Error{path_ +
                      ": with --other-users the spool must belong to the uploader's user, as none but it and root "
@@ -109,7 +108,7 @@ std::vector<Window> SpoolDirectory::windows() {
 Result<Descriptor> SpoolDirectory::open_window(const std::string& name) const {
     Descriptor file(::openat(directory_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     struct stat status {};
-    if (!file || ::fstat(file.get(), &status) != 0) return Error{name + ": " + std::strerror(errno)};
+    if (!file || ::fstat(file.get(), &status) != 0) return Error{name + ": " + error_text(errno)};
     if (!S_ISREG(status.st_mode) || (!other_users_ && status.st_uid != ::geteuid()))
         return Error{name + ": is no file of this user"};
     return file;
@@ -118,7 +117,7 @@ Result<Descriptor> SpoolDirectory::open_window(const std::string& name) const {
 Result<void> SpoolDirectory::remove(const std::string& name) {
     if (::unlinkat(directory_.get(), name.c_str(), 0) == 0 || errno == ENOENT) return {};
     undeletable_.insert(name);
-    return Error{path_ + '/' + name + ": cannot be deleted: " + std::strerror(errno)};
+    return Error{path_ + '/' + name + ": cannot be deleted: " + error_text(errno)};
 }
 
 Result<void> SpoolDirectory::reject(const std::string& name, const std::string& answer) {

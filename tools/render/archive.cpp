@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <unordered_map>
 
 #include "base/printed.hpp"
@@ -132,7 +131,7 @@ Result<void> archive_profile(const Arguments& arguments, Progress& progress) {
     std::vector<std::string> warnings;
     for (std::size_t i = 0; i < parts->size(); ++i) {
         const Unnamed alone;
-        if (!alone.file || !archives[i].file) return Error{std::string("no memory file: ") + strerrordesc_np(errno)};
+        if (!alone.file || !archives[i].file) return Error{"no memory file: " + error_text(errno)};
         OutputFile copy(alone.path());
         auto written = write_to({(*parts)[i]}, copy);
         if (written) written = archive_process(alone, archives[i], input, arguments, progress, warnings);

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,6 +19,7 @@
 #include "base/number.hpp"
 #include "base/output_directory.hpp"
 #include "base/proc.hpp"
+#include "base/result.hpp"
 #include "export/output_file.hpp"
 #include "outside/processes.hpp"
 #include "process_tree.hpp"
@@ -183,8 +183,8 @@ ResultMessages Writer::write() {
     const Descriptor owner = hold();
     if (!owner) {  // another process has done it, or this one's user may not
         if (errno != ENOENT)
-            problem(folder_ + ": " + strerrordesc_np(errno) + "; who may read it draws it: flameprobe-render " +
-                    folder_ + " -o " + stem_ + ".html");
+            problem(folder_ + ": " + error_text(errno) + "; who may read it draws it: flameprobe-render " + folder_ +
+                    " -o " + stem_ + ".html");
         return std::move(messages_);
     }
     // Before looking for processes that go on: one that ends now sees it, or is seen ended.

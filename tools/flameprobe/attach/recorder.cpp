@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <exception>
 #include <utility>
 
@@ -187,12 +186,12 @@ void remove(const std::string& directory) {
 Result<Recorder> Recorder::start(pid_t target, const AttachSettings& settings) {
     take_all_descriptors();
     int end[2], life[2];
-    if (::pipe2(end, O_CLOEXEC) != 0) return Error{std::string("no pipe: ") + strerrordesc_np(errno)};
+    if (::pipe2(end, O_CLOEXEC) != 0) return Error{"no pipe: " + error_text(errno)};
     Descriptor end_seen(end[0]), ours(end[1]);
-    if (::pipe2(life, O_CLOEXEC) != 0) return Error{std::string("no pipe: ") + strerrordesc_np(errno)};
+    if (::pipe2(life, O_CLOEXEC) != 0) return Error{"no pipe: " + error_text(errno)};
     Descriptor from(life[0]), to(life[1]);
     const pid_t pid = ::fork();
-    if (pid < 0) return Error{std::string("no process: ") + strerrordesc_np(errno)};
+    if (pid < 0) return Error{"no process: " + error_text(errno)};
     if (pid == 0) {
         keep_only(end_seen, to);
         try {

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <string>
 #include <system_error>
@@ -13,6 +12,7 @@
 
 #include "../live/profile_of_process.hpp"
 #include "base/output_directory.hpp"
+#include "base/result.hpp"
 #include "refusal.hpp"
 
 namespace flameprobe {
@@ -32,11 +32,11 @@ Result<std::optional<Recorder>> record_for_now(pid_t pid) {
     std::error_code failed;
     std::string directory = std::filesystem::temp_directory_path(failed) / "flameprobe-look-XXXXXX";
     if (failed || ::mkdtemp(directory.data()) == nullptr)
-        return no_room(failed ? "TMPDIR" : directory, failed ? failed.message() : strerrordesc_np(errno));
+        return no_room(failed ? "TMPDIR" : directory, failed ? failed.message() : error_text(errno));
     const auto inside = OutputDirectory::of(directory + "/");
     if (const int error = inside ? inside->failure_to_write() : EACCES; error != 0) {
         ::rmdir(directory.c_str());
-        return no_room(directory, strerrordesc_np(error));
+        return no_room(directory, error_text(error));
     }
     AttachSettings settings;
     settings.options.engine = EngineChoice::ring;

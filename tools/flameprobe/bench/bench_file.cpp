@@ -58,7 +58,7 @@ Result<BenchFile> read_bench_file(const std::string& path) {
     std::string text;
     for (char piece[4096];;) {
         const ssize_t size = file ? ::read(file.get(), piece, sizeof piece) : -1;
-        if (size < 0) return Error{path + ": cannot be read: " + strerrordesc_np(errno)};
+        if (size < 0) return Error{path + ": cannot be read: " + error_text(errno)};
         if (size == 0) return parse_bench_file(text, path);
         text.append(piece, static_cast<std::size_t>(size));
     }

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <initializer_list>
 #include <map>
 #include <set>
@@ -54,7 +53,7 @@ Result<Process> Process::start(const ProcessRequest& request) {
     if (launched->error != 0)
         return Error{request.command[0] + ": cannot be run" +
                      (request.directory.empty() ? "" : " in " + request.directory) + ": " +
-                     strerrordesc_np(launched->error)};
+                     error_text(launched->error)};
     return Process(launched->pid, static_cast<int>(syscall(SYS_pidfd_open, launched->pid, 0)));
 }
 

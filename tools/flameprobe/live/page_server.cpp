@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <exception>
 #include <list>
 #include <string_view>
@@ -28,7 +27,7 @@ constexpr std::size_t bytes_per_connection = 32 * 1024;
 Result<std::string> new_token() {
     std::string bytes(16, '\0');
     if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
-        return Error{std::string("no random numbers for a token: ") + strerrordesc_np(errno)};
+        return Error{"no random numbers for a token: " + error_text(errno)};
     return hex_text(bytes);
 }
 
@@ -151,7 +150,7 @@ Result<PageServer> PageServer::start(std::uint16_t port, std::function<PageAnswe
         MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_CONNECTION_LIMIT, most_connections, MHD_OPTION_CONNECTION_TIMEOUT,
         seconds_idle, MHD_OPTION_CONNECTION_MEMORY_LIMIT, bytes_per_connection, MHD_OPTION_NOTIFY_CONNECTION,
         &State::on_connection, state.get(), MHD_OPTION_END));
-    if (!state->daemon) return Error{"port " + std::to_string(port) + " on 127.0.0.1: " + strerrordesc_np(errno)};
+    if (!state->daemon) return Error{"port " + std::to_string(port) + " on 127.0.0.1: " + error_text(errno)};
     const MHD_DaemonInfo* bound = MHD_get_daemon_info(state->daemon.get(), MHD_DAEMON_INFO_BIND_PORT);
     const std::string number = std::to_string(bound != nullptr ? bound->port : port);
     state->hosts = {"127.0.0.1:" + number, "localhost:" + number};

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
+#include "base/result.hpp"
 #include "capture/perf_event.hpp"
 
 namespace flameprobe::counting {
@@ -39,7 +39,7 @@ std::string reason(int error, bool hardware) {
     if (error == EACCES || error == EPERM)
         return "not permitted: sysctl kernel.perf_event_paranoid=1 permits it, in a container --cap-add PERFMON";
     if (error == ENOSYS) return "perf_event_open is missing: a seccomp filter forbids it, or the kernel lacks it";
-    return std::string("perf_event_open: ") + strerrordesc_np(error);
+    return "perf_event_open: " + error_text(error);
 }
 
 }  // namespace

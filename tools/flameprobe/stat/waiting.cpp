@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <system_error>
 #include <utility>
 
@@ -38,7 +37,7 @@ Result<WaitingRun> WaitingRun::prepare(const std::string& command) {
     std::error_code failed;
     std::string name = std::filesystem::temp_directory_path(failed) / "flameprobe-stat-XXXXXX";
     if (failed || ::mkdtemp(name.data()) == nullptr)
-        return Error{name + ": no temporary directory: " + (failed ? failed.message() : strerrordesc_np(errno))};
+        return Error{name + ": no temporary directory: " + (failed ? failed.message() : error_text(errno))};
     run.directory_ = name;
     auto opened = OwnDirectory::open(name);
     if (!opened) return Error{name + ": " + opened.error().message};
