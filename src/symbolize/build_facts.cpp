@@ -40,7 +40,7 @@ bool is_what_ran(const ElfFile& file, const RunInfo& run, const Mapping* executa
 /// Null if it is not there, or not what ran.
 std::unique_ptr<ElfFile> program_of(const RunInfo& run, const Mapping* executable) {
     if (!run.place.empty() && run.place != place_of("/proc/self")) return nullptr;
-    auto file = ElfFile::open(run.executable, FileAccess::map);
+    auto file = ElfFile::open(run.executable);
     return file && is_what_ran(**file, run, executable) ? std::move(*file) : nullptr;
 }
 

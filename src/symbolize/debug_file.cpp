@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 
 #include "base/debug_link.hpp"
@@ -18,8 +17,8 @@ namespace {
 
 std::string directory_of(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
 
-std::unique_ptr<ElfFile> open_with_build_id(const std::string& path, const std::string& build_id, FileAccess access) {
-    auto file = ElfFile::open(path, access);
+std::unique_ptr<ElfFile> open_with_build_id(const std::string& path, const std::string& build_id, int root) {
+    auto file = ElfFile::open(path, root);
     if (!file || (*file)->build_id() != build_id) return nullptr;
     return std::move(*file);
 }
@@ -36,14 +35,14 @@ bool leads_to(const DebugLink& link, const FileBytes& file) {
 std::unique_ptr<ElfFile> find_by_build_id(const std::string& build_id, const DebugFileSearch& search) {
     if (build_id.size() < 2) return nullptr;
     for (const std::string& directory : search.directories)
-        if (auto file = open_with_build_id(debug_path_by_id(directory, build_id), build_id, search.access)) return file;
+        if (auto file = open_with_build_id(debug_path_by_id(directory, build_id), build_id, search.root)) return file;
     return nullptr;
 }
 
 std::unique_ptr<ElfFile> find_by_debuglink(const ElfFile& file, const DebugFileSearch& search) {
     const DebugLink link = DebugLink::in(as_text(file.contents(".gnu_debuglink")));
     for (const std::string& path : link.places(file.path(), search.directories)) {
-        auto found = ElfFile::open(path, search.access);
+        auto found = ElfFile::open(path, search.root);
         if (!found) continue;
         const std::string &theirs = (*found)->build_id(), &ours = file.build_id();
         if (!theirs.empty() && !ours.empty() && theirs != ours) continue;
@@ -60,8 +59,8 @@ std::unique_ptr<ElfFile> find_alternate(const ElfFile& file, const DebugFileSear
     const std::string build_id(as_text(link.subspan(cursor.position())));
 
     if (auto found = find_by_build_id(build_id, search)) return found;
-    if (name.starts_with('/')) return open_with_build_id(name, build_id, search.access);
-    return open_with_build_id(directory_of(file.path()) + name, build_id, search.access);
+    if (name.starts_with('/')) return open_with_build_id(name, build_id, search.root);
+    return open_with_build_id(directory_of(file.path()) + name, build_id, search.root);
 }
 
 namespace {
@@ -129,7 +128,7 @@ Result<std::string> fetch_debug_file(const std::string& build_id, std::chrono::s
     }
     if (late()) return too_late;
     if (file == -ENOENT) return std::string{};
-    return Error{std::string("debuginfod gave no answer: ") + std::strerror(-file)};
+    return Error{"debuginfod gave no answer: " + error_text(-file)};
 }
 
 }  // namespace flameprobe

@@ -14,7 +14,7 @@ namespace flameprobe {
 
 struct DebugFileSearch {
     std::vector<std::string> directories;  // such as /usr/lib/debug
-    FileAccess access = FileAccess::read;
+    int root = -1;                         // where their paths begin: see FileBytes::open()
 };
 
 /// DIRECTORY/.build-id/xx/yyyy.debug, checked against the build id; null if there is none.

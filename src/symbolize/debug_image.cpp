@@ -12,15 +12,13 @@
 #include <string>
 
 #include "base/elf_head.hpp"
-#include "symbolize/decompress.hpp"
+#include "symbolize/file_bytes.hpp"
 
 namespace flameprobe {
 
 namespace {
 
 constexpr std::uint64_t most_section_bytes = std::uint64_t{1} << 40;
-
-std::uint64_t page_bytes() { return static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)); }
 
 std::uint64_t whole_pages(std::uint64_t size) { return (size + page_bytes() - 1) / page_bytes() * page_bytes(); }
 

@@ -1,8 +1,8 @@
 // The debug sections of a file as an ELF image in memory, for libdw.
 //
-// libdw is never given a file: it could be truncated while it is mapped (SIGBUS), a path inside of it could lead to a
-// FIFO, and libelf 0.188 cannot decompress zstd. The image holds the DWARF sections alone, decompressed, in an ELF
-// layout that is ours; without a file descriptor or a link section libdw opens no other files either.
+// libdw is never given a file: a path inside of it could lead to a FIFO, and libelf 0.188 cannot decompress zstd. The
+// image holds the DWARF sections alone, decompressed, in an ELF layout that is ours; without a file descriptor or a
+// link section libdw opens no other files either.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class DebugImage {
 public:
     using Part = std::pair<std::string_view, Bytes>;  // section name and contents
 
-    /// The sections that libdw needs of a file. Where FileAccess permits, pages are mapped rather than read. A section
+    /// The sections that libdw needs of a file. Of a file pages are mapped rather than read. A section
     /// that cannot be read or decompressed is left out. Throws std::bad_alloc.
     static DebugImage of(const ElfFile& file);
     /// A copy of the parts.

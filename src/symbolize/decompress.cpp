@@ -1,5 +1,3 @@
-#include "symbolize/decompress.hpp"
-
 #include <elf.h>
 #include <lzma.h>
 #include <zlib.h>
@@ -9,6 +7,8 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+
+#include "symbolize/file_bytes.hpp"
 
 namespace flameprobe {
 

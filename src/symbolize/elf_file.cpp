@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "outside/byte_reader.hpp"
-#include "symbolize/decompress.hpp"
+#include "symbolize/file_bytes.hpp"
 
 namespace flameprobe {
 
@@ -68,8 +68,8 @@ std::vector<ElfSection> sections_from_dynamic(const FileBytes& bytes, const std:
 
 }  // namespace
 
-Result<std::unique_ptr<ElfFile>> ElfFile::open(const std::string& path, FileAccess access) {
-    auto bytes = FileBytes::open(path, access);
+Result<std::unique_ptr<ElfFile>> ElfFile::open(const std::string& path, int root) {
+    auto bytes = FileBytes::open(path, root);
     if (!bytes) return bytes.error();
     return parse(std::move(*bytes), path);
 }

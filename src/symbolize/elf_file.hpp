@@ -51,7 +51,7 @@ struct ElfSegment {
 
 class ElfFile {
 public:
-    static Result<std::unique_ptr<ElfFile>> open(const std::string& path, FileAccess access);
+    static Result<std::unique_ptr<ElfFile>> open(const std::string& path, int root = -1);
     /// `name` is the file's name in messages.
     static Result<std::unique_ptr<ElfFile>> parse(std::unique_ptr<FileBytes> bytes, std::string name);
 

@@ -13,9 +13,9 @@
 #include "profile/counters.hpp"
 #include "symbolize/debug_file.hpp"
 #include "symbolize/debug_image.hpp"
-#include "symbolize/decompress.hpp"
 #include "symbolize/demangle.hpp"
 #include "symbolize/elf_file.hpp"
+#include "symbolize/file_bytes.hpp"
 #include "symbolize/symbol_table.hpp"
 
 namespace flameprobe {
@@ -100,8 +100,7 @@ std::optional<ElfSymbol> entry_symbol(const ElfFile& file, const FunctionStarts&
 }
 
 DebugFileSearch debug_search(const SymbolizeOptions& options) {
-    return {options.debug_directories,
-            {options.map_files ? FileAccess::map : FileAccess::read, options.root ? options.root->get() : -1}};
+    return {options.debug_directories, options.root ? options.root->get() : -1};
 }
 
 Module Module::open(const Mapping& mapping, const SymbolizeOptions& options, ModuleProblems& problems) {
@@ -113,7 +112,7 @@ Module Module::open(const Mapping& mapping, const SymbolizeOptions& options, Mod
 
 bool Module::open_in_container(const Mapping& mapping, const SymbolizeOptions& options) {
     if (!options.root) return false;
-    auto file = ElfFile::open(mapping.path, debug_search(options).access);
+    auto file = ElfFile::open(mapping.path, debug_search(options).root);
     if (!file || !is_that_file(**file, mapping, options.same_boot)) return false;
     main_ = std::move(*file);
     return true;
@@ -127,7 +126,7 @@ void Module::open_main(const Mapping& mapping, const SymbolizeOptions& options, 
                         "it are missing";
         return;
     }
-    auto file = ElfFile::open(mapping.path, options.map_files ? FileAccess::map : FileAccess::read);
+    auto file = ElfFile::open(mapping.path);
     if (file && is_that_file(**file, mapping, options.same_boot)) {
         main_ = std::move(*file);
         return;
@@ -157,8 +156,7 @@ void Module::find_debug_file(const Mapping& mapping, const SymbolizeOptions& opt
     const std::string& build_id = main_ ? main_->build_id() : mapping.build_id;
     separate_ = find_by_build_id(build_id, search);
     if (!separate_ && main_) separate_ = find_by_debuglink(*main_, search);
-    if (!separate_ && options.root)
-        separate_ = find_by_build_id(build_id, {search.directories, search.access.how});  // of this machine
+    if (!separate_ && options.root) separate_ = find_by_build_id(build_id, {search.directories});  // of this machine
     if (!separate_ && options.debuginfod && !build_id.empty()) ask_debuginfod(build_id, options, problems);
     if (separate_ && has_contents(*separate_, ".debug_info")) debug_file_ = separate_.get();
 }
@@ -169,7 +167,7 @@ void Module::ask_debuginfod(const std::string& build_id, const SymbolizeOptions&
         problems.debuginfod = path.error().message;
         return;
     }
-    auto file = ElfFile::open(*path, debug_search(options).access);
+    auto file = ElfFile::open(*path);
     if (file && (*file)->build_id() == build_id) separate_ = std::move(*file);
 }
 

@@ -67,16 +67,10 @@ public:
     // After use_symbol_tables:
     std::uint64_t debug_size() const { return module_.debug_size(); }
     bool has_separate_debug_file() const { return module_.has_separate_debug_file(); }
-    /// Reads the heads of the units, unless that would take more memory than the options allow.
+    /// Reads the heads of the units.
     void open_debug_info(const SymbolizeOptions& options) try {
         const ElfFile* file = module_.debug_file();
         if (file == nullptr || wanted_.empty()) return;
-        if (!options.map_files && debug_size() > options.most_debug_bytes) {
-            warnings_.push_back(file->path() +
-                                ": its debug information was left to flameprobe-render, as it would take " +
-                                std::to_string(debug_size() >> 20) + " MiB of memory here");
-            return;
-        }
         debug_info_ = std::make_unique<DebugInfo>(mapping_->path, *file, debug_search(options));
         units_ = debug_info_->find_units(file_addresses());
     } catch (const std::bad_alloc&) {

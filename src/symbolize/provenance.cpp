@@ -1,19 +1,11 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 
-#include <algorithm>
-
 #include "base/clock.hpp"
 #include "base/proc.hpp"
 #include "symbolize/load_steps.hpp"
 
 namespace flameprobe {
-
-namespace {
-
-constexpr std::uint64_t most_debug_bytes_of_containers = std::uint64_t{64} << 20;
-
-}  // namespace
 
 bool is_of_this_boot(const RunInfo& run) {
     utsname system{};
@@ -37,10 +29,6 @@ SymbolizeOptions with_provenance(SymbolizeOptions options, const RunInfo& run) {
     const bool elsewhere = options.paths_by_place && !run.place.empty() && run.place != here;
     options.same_place = options.same_place && !elsewhere;
     if (elsewhere && options.root_of) options.root = options.root_of(run);
-    if (options.root) {
-        options.map_files = false;
-        options.most_debug_bytes = std::min(options.most_debug_bytes, most_debug_bytes_of_containers);
-    }
     options.start_monotonic_ns = run.start_monotonic_ns;
     options.same_boot = options.same_boot || is_of_this_boot(run) || same_boot(run.place, here);
     if (options.pid == 0 && options.same_boot && !elsewhere && has_own_perf_map(run)) options.pid = run.pid;

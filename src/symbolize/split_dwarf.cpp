@@ -111,12 +111,12 @@ SplitDwarf::SplitDwarf(const std::string& program, const ElfFile& debug_file, co
     : program_(program),
       debug_file_(debug_file.path()),
       program_directory_(program.substr(0, program.rfind('/') + 1)),
-      access_(search.access) {}
+      root_(search.root) {}
 
 void SplitDwarf::open_package() {
     if (std::exchange(package_opened_, true)) return;
     for (const std::string& path : {program_ + ".dwp", debug_file_ + ".dwp"}) {
-        auto package = ElfFile::open(path, access_);
+        auto package = ElfFile::open(path, root_);
         if (!package) continue;
         package_ = std::move(*package);
         return read_index();
@@ -181,7 +181,7 @@ std::unique_ptr<SplitUnit> SplitDwarf::in_file(const Skeleton& skeleton) const {
     if (!name.starts_with('/')) paths.push_back(program_directory_ + name);
     paths.push_back(program_directory_ + name.substr(name.rfind('/') + 1));
     for (const std::string& path : paths) {
-        auto elf = ElfFile::open(path, access_);
+        auto elf = ElfFile::open(path, root_);
         if (!elf) continue;
         if (auto split = matching_unit(sections_of(**elf), skeleton)) return split;
     }

@@ -32,8 +32,8 @@ struct SplitUnit {
     CodeUnit unit;
 };
 
-/// Finds split units. Thread-safe. libdw 0.188 reads no .dwp, and maps .dwo files, which could raise SIGBUS in a host;
-/// so libdw gets each split unit as an image, together with the skeleton's addresses.
+/// Finds split units. Thread-safe. libdw 0.188 reads no .dwp, so it gets each split unit as an image, together with the
+/// skeleton's addresses.
 class SplitDwarf {
 public:
     /// For the module whose program is at `program` and whose debug information is in `debug_file`.
@@ -57,7 +57,7 @@ private:
 
     std::string program_, debug_file_;
     std::string program_directory_;
-    FileAccess access_;
+    int root_;                          // see FileBytes::open()
     std::unique_ptr<ElfFile> package_;  // opened when it is first asked for
     std::map<std::uint64_t, Parts> package_units_;
     bool package_opened_ = false;

@@ -34,16 +34,10 @@ struct SymbolizeOptions {
     /// Gives the root directory of the container where a run's paths were seen; null where that is not possible. Called
     /// only if they were seen in another place than this process's, and from one thread at a time.
     std::function<std::shared_ptr<const Descriptor>(const RunInfo& run)> root_of;
-    /// The result of root_of: paths are looked up below it first. Files there are read, not mapped, as others may
-    /// truncate them.
+    /// The result of root_of: paths are looked up below it first.
     std::shared_ptr<const Descriptor> root;
-    /// Map files rather than read them onto the heap. Cheaper, but a file that is truncated meanwhile raises SIGBUS:
-    /// not for files of other containers.
-    bool map_files = false;
-    /// Without map_files: debug information of a module is not read above this many bytes, and a warning says so.
-    std::uint64_t most_debug_bytes = std::uint64_t{256} << 20;
-    /// The same for all files together, those with the most locations first; a separate debug file counts five times.
-    /// `notes` says how many were not read.
+    /// Of debug information no more is read than this many bytes of all files, those with the most locations first; a
+    /// separate debug file counts twenty times. `notes` says how many were not read.
     std::uint64_t most_debug_bytes_in_all = ~std::uint64_t{0};
     /// Lets load_profile() set most_debug_bytes_in_all for a run of few samples, so that looking up names takes no
     /// longer than the run did.

@@ -55,14 +55,11 @@ void print(std::uint64_t address, const std::vector<Symbol>& chain) {
 
 int main(int argc, char** argv) {
     SymbolizeOptions options;
-    options.map_files = true;
     std::string path;
     bool quiet = false;
     for (int i = 1; i < argc; ++i) {
         const std::string_view argument = argv[i];
-        if (argument == "--read")
-            options.map_files = false;
-        else if (argument == "--quiet")
+        if (argument == "--quiet")
             quiet = true;
         else if (argument == "--debuginfod")
             options.debuginfod = true;
@@ -71,7 +68,7 @@ int main(int argc, char** argv) {
         else
             path = argument;
     }
-    const auto file = ElfFile::open(path, FileAccess::map);
+    const auto file = ElfFile::open(path);
     if (!file) {
         std::fprintf(stderr, "%s\n", file.error().message.c_str());
         return 1;

@@ -44,7 +44,7 @@ bool has(const ElfFile& file, const char* section) {
 }
 
 void find_debug_file(const ElfFile& file, ElfFacts& facts) {
-    const DebugFileSearch search{{"/usr/lib/debug"}, FileAccess::map};
+    const DebugFileSearch search{{"/usr/lib/debug"}};
     auto separate = find_by_build_id(file.build_id(), search);
     if (!separate) separate = find_by_debuglink(file, search);
     if (!separate) return;
@@ -97,7 +97,7 @@ std::string find_program(const std::string& name) {
 Result<ElfFacts> elf_facts(const std::string& path) {
     ElfFacts facts;
     facts.path = real_path(path);
-    const auto file = ElfFile::open(facts.path, FileAccess::map);
+    const auto file = ElfFile::open(facts.path);
     if (!file) return file.error();
     const ElfFile& elf = **file;
     facts.dynamic = has(elf, ".interp");
@@ -126,7 +126,7 @@ std::string script_interpreter(const std::string& path) {
 
 std::string allocator_note(const std::string& name) {
     const std::string path = find_program(name);
-    const auto file = ElfFile::open(real_path(path), FileAccess::map);
+    const auto file = ElfFile::open(real_path(path));
     const std::string function = file ? own_allocator(**file) : "";
     if (function.empty()) return {};
     return (*file)->path() + " has an allocator of its own (" + function +
@@ -161,7 +161,7 @@ PreloadObstacle preload_obstacle(const std::string& name) {
 }
 
 std::vector<std::string> libraries_of(const std::string& path) {
-    const auto file = ElfFile::open(path, FileAccess::map);
+    const auto file = ElfFile::open(path);
     if (!file) return {};
     std::string loader(as_text((*file)->contents(".interp")));
     loader = loader.c_str();  // ends in a zero

@@ -79,7 +79,6 @@ Result<NamedProfile> WindowLoader::load_one(const SpoolDirectory& spool, const s
     if (!file) return file.error();
     ByteSource source(std::move(*file), name);
     SymbolizeOptions options;
-    options.map_files = true;
     options.paths_by_place = true;
     options.root_of = [this](const RunInfo& run) { return roots_.find(run.place, run.start_unix_ns); };
     SampleFilter filter;

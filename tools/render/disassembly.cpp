@@ -12,8 +12,8 @@
 #include <optional>
 #include <unordered_map>
 
+#include "render/function_totals.hpp"
 #include "render/numbers.hpp"
-#include "render/shown_function.hpp"
 #include "symbolize/elf_file.hpp"
 #include "symbolize/symbol_table.hpp"
 
@@ -34,7 +34,7 @@ struct Module {
 
 Module open_module(const Mapping& mapping) {
     Module module;
-    auto file = ElfFile::open(mapping.path, FileAccess::map);
+    auto file = ElfFile::open(mapping.path);
     if (!file) {
         module.problem = file.error().message;
     } else if ((*file)->build_id() != mapping.build_id) {

@@ -78,7 +78,6 @@ SymbolizeOptions symbolize_options(const Arguments& arguments, Progress& progres
         for (std::string& directory : directories_of_list(list, "."))
             options.debug_directories.push_back(std::move(directory));
     }
-    options.map_files = true;
     if (arguments.host_waits) {
         constexpr std::chrono::seconds for_names{15};
         static const auto until = std::chrono::steady_clock::now() + for_names;

@@ -3,36 +3,52 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <fstream>
 #include <string>
-#include <vector>
 
 using namespace flameprobe;
 
-TEST_CASE("texts of a file that is read are those of one that is mapped or in memory, and stay valid") {
-    std::string contents(1, '\0');
-    for (int i = 0; i < 300; ++i) contents += "name" + std::to_string(i) + '\0';
-    contents += std::string(5000, 'x') + '\0' + "without end";
-    const std::string path = "file_bytes_test." + std::to_string(::getpid());
-    std::ofstream(path) << contents;
-    const auto read = FileBytes::open(path, FileAccess::read), mapped = FileBytes::open(path, FileAccess::map);
-    ::unlink(path.c_str());
-    REQUIRE(read);
+namespace {
+
+class File {
+public:
+    explicit File(const std::string& contents) : path("file_bytes_test." + std::to_string(::getpid())) {
+        std::ofstream(path) << contents;
+    }
+    File(const File&) = delete;
+    ~File() { ::unlink(path.c_str()); }
+
+    const std::string path;
+};
+
+}  // namespace
+
+TEST_CASE("texts of a file end at a NUL, at the most that they may have, or with the file") {
+    const std::string contents("\0name\0without end", 17);
+    const File file(contents);
+    const auto mapped = FileBytes::open(file.path);
     REQUIRE(mapped);
     const auto kept = FileBytes::from_memory(contents);
-    std::vector<std::string_view> found;
-    for (std::uint64_t step = 0; step <= contents.size(); ++step) {
-        const std::uint64_t at = step * 7919 % (contents.size() + 1);  // here and there, each once
-        CAPTURE(at);
-        for (const std::uint64_t most : {std::uint64_t{3}, std::uint64_t{contents.size()}}) {
-            const std::string_view expected =
-                std::string_view(contents).substr(at, most).substr(0, std::string_view(contents).substr(at).find('\0'));
-            found.push_back((*read)->text(at, most));
-            CHECK(found.back() == expected);
-            CHECK((*mapped)->text(at, most) == expected);
-            CHECK(kept->text(at, most) == expected);
-        }
+    for (const FileBytes* const bytes : {mapped->get(), kept.get()}) {
+        CHECK(bytes->text(0, 9).empty());
+        CHECK(bytes->text(1, 9) == "name");
+        CHECK(bytes->text(1, 3) == "nam");
+        CHECK(bytes->text(6, 99) == "without end");
+        CHECK(bytes->text(17, 1).empty());
+        CHECK(bytes->text(18, 1).empty());
     }
-    CHECK(found[2] == std::string_view(contents).substr(7919 % (contents.size() + 1), 3));
-    CHECK((*read)->text(contents.size() + 1, 1).empty());
+}
+
+TEST_CASE("what is cut off a file while it is mapped reads as zeros") {
+    const File file(std::string(100'000, 'x'));
+    const auto bytes = FileBytes::open(file.path);
+    REQUIRE(bytes);
+    REQUIRE(::truncate(file.path.c_str(), 50'000) == 0);
+    const std::string_view text = as_text((*bytes)->view(0, 100'000));
+    CHECK(text.substr(0, 50'000).find_first_not_of('x') == text.npos);
+    CHECK(text.substr(50'000).find_first_not_of('\0') == text.npos);
+    std::array<std::byte, 16> end;
+    CHECK_FALSE((*bytes)->read_into(90'000, end));
 }

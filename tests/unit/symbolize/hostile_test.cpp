@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "outside/byte_reader.hpp"
-#include "symbolize/decompress.hpp"
+#include "symbolize/file_bytes.hpp"
 #include "test_program.hpp"
 
 using namespace flameprobe;

@@ -32,7 +32,7 @@ public:
 
     /// What the path leads to; "" if nowhere.
     std::string read(const std::string& path) const {
-        const auto file = FileBytes::open(path, {FileAccess::read, directory_.get()});
+        const auto file = FileBytes::open(path, directory_.get());
         return file ? std::string(as_text((*file)->view(0, (*file)->size()))) : "";
     }
 

@@ -43,7 +43,7 @@ inline std::uint64_t kernel_function(const std::string& name) {
 }
 
 inline std::unique_ptr<ElfFile> open_elf(const std::string& path) {
-    auto file = ElfFile::open(path, FileAccess::read);
+    auto file = ElfFile::open(path);
     return file ? std::move(*file) : nullptr;
 }
 

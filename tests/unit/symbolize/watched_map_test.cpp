@@ -123,7 +123,7 @@ TEST_CASE("a FIFO in place of a map is not opened") {
     CHECK(seen_of(other.pid) == "since it is no regular file");
     std::vector<std::string> warnings;
     CHECK_FALSE(open_trusted(path, warnings));
-    CHECK_FALSE(FileBytes::open(path, FileAccess::read));
+    CHECK_FALSE(FileBytes::open(path));
     inotify_event event;
     CHECK(::read(opens.get(), &event, sizeof event) < 0);
     ::unlink(path.c_str());
