@@ -4,20 +4,17 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
-#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "base/self_memory.hpp"
+#include "collect/raw_names.hpp"
 #include "unwind/code_bytes.hpp"
 #include "unwind/elf_image.hpp"
 
 namespace flameprobe {
 namespace {
 
-constexpr std::size_t most_dynamic_symbols = 65536, most_strings = std::size_t{1} << 20,
-                      most_index_bytes = std::size_t{4} << 20;
 // A lock's function calls one that waits, which may call another.
 constexpr std::size_t most_frames = 5;
 // libc's function that waits for a lock, the one that locks the mutex, and the condition's.
@@ -38,50 +35,6 @@ constexpr std::array<std::pair<std::string_view, LockFunction>, 12> names{{
     {"pthread_rwlock_clockwrlock", LockFunction::write_lock},
 }};
 
-template <class T>
-std::vector<T> read_list(std::uint64_t address, std::size_t count) {
-    std::vector<T> items(count);
-    items.resize(read_self(address, std::as_writable_bytes(std::span(items))) / sizeof(T));
-    return items;
-}
-
-/// The dynamic symbols of a loaded file, as the dynamic linker has them.
-struct DynamicSymbols {
-    std::vector<Elf64_Sym> symbols;
-    std::vector<char> strings;
-    std::string_view soname;
-
-    std::string_view text(std::uint64_t at) const {
-        if (at >= strings.size()) return {};
-        const std::string_view rest(strings.data() + at, strings.size() - at);
-        return rest.substr(0, rest.find('\0'));
-    }
-};
-
-// Only hash tables tell the number of symbols; but linkers put the strings right behind the symbols.
-std::optional<DynamicSymbols> dynamic_symbols(const Elf64_Phdr& dynamic, std::uint64_t bias) {
-    std::uint64_t symbols = 0, strings = 0, size = 0, soname = 0;
-    const std::size_t count = std::min<std::uint64_t>(dynamic.p_memsz / sizeof(Elf64_Dyn), 1024);
-    for (const Elf64_Dyn& entry : read_list<Elf64_Dyn>(bias + dynamic.p_vaddr, count)) {
-        if (entry.d_tag == DT_NULL) break;
-        if (entry.d_tag == DT_SYMTAB) symbols = entry.d_un.d_ptr;
-        if (entry.d_tag == DT_STRTAB) strings = entry.d_un.d_ptr;
-        if (entry.d_tag == DT_STRSZ) size = entry.d_un.d_val;
-        if (entry.d_tag == DT_SONAME) soname = entry.d_un.d_val;
-    }
-    // The dynamic linker adds the load address, but not on every CPU.
-    if (symbols < bias) symbols += bias;
-    if (strings < bias) strings += bias;
-    if (strings <= symbols || size > most_strings) return std::nullopt;
-    DynamicSymbols found;
-    found.strings = read_list<char>(strings, size);
-    found.soname = found.text(soname);
-    if (found.soname != "libc.so.6" && found.soname != "libpthread.so.0") return std::nullopt;
-    const std::uint64_t number = (strings - symbols) / sizeof(Elf64_Sym);
-    if (number <= most_dynamic_symbols) found.symbols = read_list<Elf64_Sym>(symbols, number);
-    return found;
-}
-
 LockFunction function_named(std::string_view name) {
     const auto found = std::ranges::find(names, name, &std::pair<std::string_view, LockFunction>::first);
     return found == names.end() ? LockFunction::none : found->second;
@@ -91,23 +44,25 @@ LockFunction function_named(std::string_view name) {
 
 bool LockFunctions::read(const CodeRegion& region, Library& library) {
     auto image = ElfImage::from_file(region);
-    if (!image) image = ElfImage::from_memory(region);
+    if (!image) image = ElfImage::from_memory(region, ElfImage::Parts::all);
     const auto bias = image ? image->bias(region) : std::nullopt;
     if (!bias) return false;
+    const ReadFile file = [&](std::uint64_t at, std::span<std::byte> out) { return image->read(at, out); };
+    const CodeSymbols symbols(file);
+    const std::string name = symbols.soname();
+    if (name != "libc.so.6" && name != "libpthread.so.0") return false;
     library.bias = *bias;
-    std::optional<DynamicSymbols> dynamic;
-    for (const Elf64_Phdr& part : image->program_headers()) {
-        if (part.p_type == PT_DYNAMIC) dynamic = dynamic_symbols(part, *bias);
-        if (part.p_type != PT_GNU_EH_FRAME || part.p_memsz > most_index_bytes) continue;
-        library.index_bytes = read_list<std::byte>(*bias + part.p_vaddr, part.p_memsz);
-        library.index = FunctionIndex(library.index_bytes, part.p_vaddr);
-    }
-    if (!dynamic) return false;
-    for (const Elf64_Sym& symbol : dynamic->symbols) {
-        if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF || symbol.st_size == 0) continue;
-        const LockFunction function = function_named(dynamic->text(symbol.st_name));
-        if (function != LockFunction::none)
-            library.exported[symbol.st_value] = {symbol.st_value + symbol.st_size, function};
+    std::uint64_t index_address = 0;
+    library.index_bytes = symbols.index_bytes(index_address);
+    library.index = FunctionIndex(library.index_bytes, index_address);
+    for (const CodeSymbols::Table& table : symbols.tables()) {
+        if (!library.exported.empty()) break;  // .dynsym has them
+        symbols.for_each_function(table, [&](const Elf64_Sym& symbol) {
+            const LockFunction function = function_named(symbols.text(table.strings + symbol.st_name));
+            if (function != LockFunction::none)
+                library.exported[symbol.st_value] = {symbol.st_value + symbol.st_size, function};
+            return true;
+        });
     }
     return true;
 }
@@ -134,7 +89,8 @@ LockFunction LockFunctions::function_at(Library& library, std::uint64_t address)
     if (!is_new) return known->second;
     for (const auto& [from, entry] : library.exported) {
         if (entry.function != LockFunction::mutex) continue;
-        const auto code = read_list<std::byte>(library.bias + from, entry.end - from);
+        std::vector<std::byte> code(entry.end - from);
+        code.resize(read_self(library.bias + from, code));
         if (jumps_to(code, library.bias + from, library.bias + start)) known->second = entry.function;
     }
     return known->second;

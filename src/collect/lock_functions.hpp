@@ -1,5 +1,4 @@
-// Whether a stack stands in a function of glibc that takes a lock. The recorder has no symbol tables, but the dynamic
-// ones are in memory.
+// Whether a stack stands in a function of glibc that takes a lock.
 #pragma once
 
 #include <cstdint>

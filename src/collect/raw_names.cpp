@@ -1,13 +1,7 @@
 #include "collect/raw_names.hpp"
 
-#include <elf.h>
-
-#include <algorithm>
-#include <array>
 #include <cstring>
-#include <optional>
 
-#include "base/function_index.hpp"
 #include "profile/names.hpp"
 
 namespace flameprobe {
@@ -29,126 +23,6 @@ struct Wanted {
     std::uint64_t unsized = 0;  // its name, if it has no size
 };
 
-struct Tables {
-    std::uint64_t symbols = 0, size = 0, strings = 0;  // offsets in the file
-};
-
-class File {
-public:
-    explicit File(const ReadFile& read) : read_(read) {
-        if (!copy(0, header_) || std::memcmp(header_.e_ident, ELFMAG, SELFMAG) != 0) return;
-        if (header_.e_ident[EI_CLASS] != ELFCLASS64 || header_.e_phentsize != sizeof(Elf64_Phdr)) return;
-        segments_ = list<Elf64_Phdr>(header_.e_phoff, header_.e_phnum);
-    }
-
-    /// Where the loader puts a file offset, by the executable segment that holds it.
-    std::optional<std::uint64_t> address_of(std::uint64_t offset) const {
-        for (const Elf64_Phdr& part : segments_)
-            if (part.p_type == PT_LOAD && (part.p_flags & PF_X) != 0 && offset >= part.p_offset &&
-                offset - part.p_offset < part.p_filesz)
-                return part.p_vaddr + (offset - part.p_offset);
-        return std::nullopt;
-    }
-
-    std::vector<Tables> tables() const {
-        if (header_.e_shoff == 0 || header_.e_shentsize != sizeof(Elf64_Shdr)) return dynamic_tables();
-        const auto sections = list<Elf64_Shdr>(header_.e_shoff, header_.e_shnum);
-        std::vector<Tables> found;
-        for (const Elf64_Shdr& section : sections)
-            if ((section.sh_type == SHT_SYMTAB || section.sh_type == SHT_DYNSYM) && section.sh_link < sections.size())
-                found.push_back({section.sh_offset, section.sh_size, sections[section.sh_link].sh_offset});
-        return found;
-    }
-
-    template <class Use>
-    void for_each_function(const Tables& table, Use use) const {
-        std::array<Elf64_Sym, 1024> piece;
-        for (std::uint64_t at = 0; at < table.size; at += sizeof piece) {
-            const std::size_t most = std::min<std::uint64_t>(sizeof piece, table.size - at);
-            const std::size_t got =
-                read_(table.symbols + at, std::as_writable_bytes(std::span(piece)).first(most)) / sizeof(Elf64_Sym);
-            for (std::size_t i = 0; i < got; ++i) {
-                const unsigned type = ELF64_ST_TYPE(piece[i].st_info);
-                const bool is_code = type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE;
-                if (is_code && piece[i].st_shndx != SHN_UNDEF && !use(piece[i])) return;
-            }
-            if (got < piece.size()) return;
-        }
-    }
-
-    /// Without the version that some have behind an @.
-    std::string text(std::uint64_t offset) const {
-        std::string text;
-        for (std::array<char, 256> piece; text.size() < longest_name;) {
-            const std::size_t got = read_(offset + text.size(), std::as_writable_bytes(std::span(piece)));
-            const std::string_view part(piece.data(), got);
-            text += part.substr(0, part.find('\0'));
-            if (got < piece.size() || part.find('\0') != part.npos) break;
-        }
-        const auto version = text.find('@');
-        return version == 0 ? text : text.substr(0, version);
-    }
-
-    /// The function that holds the address, by the unwind tables.
-    std::optional<std::uint64_t> function_start(std::uint64_t address) {
-        if (!index_) read_index();
-        const auto entry = index_->entry_of(address);
-        const auto at = entry ? offset_of(entry->description) : std::nullopt;
-        std::array<std::byte, 16> description;
-        if (!at || read_(*at, description) != description.size()) return std::nullopt;
-        const auto extent = extent_of(description, entry->description, entry->start);
-        return extent && address < extent->end ? std::optional(extent->start) : std::nullopt;
-    }
-
-private:
-    template <class T>
-    bool copy(std::uint64_t offset, T& to) const {
-        return read_(offset, std::as_writable_bytes(std::span(&to, 1))) == sizeof to;
-    }
-    template <class T>
-    std::vector<T> list(std::uint64_t offset, std::size_t count) const {
-        std::vector<T> items(std::min(count, most_headers));
-        items.resize(read_(offset, std::as_writable_bytes(std::span(items))) / sizeof(T));
-        return items;
-    }
-    std::optional<std::uint64_t> offset_of(std::uint64_t address) const {
-        for (const Elf64_Phdr& part : segments_)
-            if (part.p_type == PT_LOAD && address >= part.p_vaddr && address - part.p_vaddr < part.p_filesz)
-                return part.p_offset + (address - part.p_vaddr);
-        return std::nullopt;
-    }
-    /// Only hash tables tell the number of symbols; but linkers put the strings right behind the symbols.
-    std::vector<Tables> dynamic_tables() const {
-        std::uint64_t symbols = 0, strings = 0;
-        for (const Elf64_Phdr& part : segments_) {
-            if (part.p_type != PT_DYNAMIC) continue;
-            for (const Elf64_Dyn& entry : list<Elf64_Dyn>(part.p_offset, part.p_filesz / sizeof(Elf64_Dyn))) {
-                if (entry.d_tag == DT_NULL) break;
-                if (entry.d_tag == DT_SYMTAB) symbols = entry.d_un.d_ptr;
-                if (entry.d_tag == DT_STRTAB) strings = entry.d_un.d_ptr;
-            }
-        }
-        const auto from = offset_of(symbols), to = offset_of(strings);
-        if (!from || !to || *to <= *from) return {};
-        return {{*from, *to - *from, *to}};
-    }
-    void read_index() {
-        index_.emplace();
-        for (const Elf64_Phdr& part : segments_) {
-            if (part.p_type != PT_GNU_EH_FRAME || part.p_filesz > largest_index) continue;
-            index_bytes_.resize(part.p_filesz);
-            index_bytes_.resize(read_(part.p_offset, index_bytes_));
-            index_.emplace(index_bytes_, part.p_vaddr);
-        }
-    }
-
-    const ReadFile& read_;
-    Elf64_Ehdr header_{};
-    std::vector<Elf64_Phdr> segments_;
-    std::vector<std::byte> index_bytes_;
-    std::optional<FunctionIndex> index_;
-};
-
 /// Of several symbols for one address, as symbolize/symbol_table.cpp chooses: functions before labels, global names
 /// before local ones.
 unsigned rank_of(const Elf64_Sym& symbol) {
@@ -161,7 +35,7 @@ bool is_no_name(std::string_view name) { return name.empty() || name.starts_with
 
 std::size_t underscores(std::string_view name) { return std::min(name.find_first_not_of('_'), name.size()); }
 
-void take_sized(const File& file, const Elf64_Sym& symbol, std::uint64_t name, Wanted& wanted) {
+void take_sized(const CodeSymbols& file, const Elf64_Sym& symbol, std::uint64_t name, Wanted& wanted) {
     const unsigned rank = rank_of(symbol);
     const bool same = symbol.st_value == wanted.start && rank == wanted.rank;
     const bool is_better = symbol.st_value != wanted.start ? symbol.st_value > wanted.start : rank > wanted.rank;
@@ -178,9 +52,9 @@ void take_nearest(const Elf64_Sym& symbol, std::uint64_t name, Wanted& wanted) {
     wanted.unsized = symbol.st_size == 0 ? name : 0;
 }
 
-void look_up(const File& file, std::vector<Wanted>& all) {
+void look_up(const CodeSymbols& file, std::vector<Wanted>& all) {
     std::size_t left = most_comparisons;
-    for (const Tables& table : file.tables()) {
+    for (const CodeSymbols::Table& table : file.tables()) {
         file.for_each_function(table, [&](const Elf64_Sym& symbol) {
             auto at = std::ranges::lower_bound(all, symbol.st_value, {}, &Wanted::address);
             const std::uint64_t name = table.strings + symbol.st_name;
@@ -204,9 +78,107 @@ void look_up(const File& file, std::vector<Wanted>& all) {
 
 }  // namespace
 
+CodeSymbols::CodeSymbols(const ReadFile& read) : read_(read) {
+    const auto header = list<Elf64_Ehdr>(0, 1);
+    if (header.empty() || std::memcmp(header[0].e_ident, ELFMAG, SELFMAG) != 0) return;
+    header_ = header[0];
+    if (header_.e_ident[EI_CLASS] != ELFCLASS64 || header_.e_phentsize != sizeof(Elf64_Phdr)) return;
+    segments_ = list<Elf64_Phdr>(header_.e_phoff, header_.e_phnum);
+}
+
+template <class T>
+std::vector<T> CodeSymbols::list(std::uint64_t offset, std::size_t count) const {
+    std::vector<T> items(std::min(count, most_headers));
+    items.resize(read_(offset, std::as_writable_bytes(std::span(items))) / sizeof(T));
+    return items;
+}
+
+std::optional<std::uint64_t> CodeSymbols::address_of(std::uint64_t offset) const {
+    for (const Elf64_Phdr& part : segments_)
+        if (part.p_type == PT_LOAD && (part.p_flags & PF_X) != 0 && offset >= part.p_offset &&
+            offset - part.p_offset < part.p_filesz)
+            return part.p_vaddr + (offset - part.p_offset);
+    return std::nullopt;
+}
+
+std::optional<std::uint64_t> CodeSymbols::offset_of(std::uint64_t address) const {
+    for (const Elf64_Phdr& part : segments_)
+        if (part.p_type == PT_LOAD && address >= part.p_vaddr && address - part.p_vaddr < part.p_filesz)
+            return part.p_offset + (address - part.p_vaddr);
+    return std::nullopt;
+}
+
+CodeSymbols::Dynamic CodeSymbols::dynamic() const {
+    std::uint64_t symbols = 0, strings = 0, soname = 0;
+    for (const Elf64_Phdr& part : segments_) {
+        if (part.p_type != PT_DYNAMIC) continue;
+        for (const Elf64_Dyn& entry : list<Elf64_Dyn>(part.p_offset, part.p_filesz / sizeof(Elf64_Dyn))) {
+            if (entry.d_tag == DT_NULL) break;
+            if (entry.d_tag == DT_SYMTAB) symbols = entry.d_un.d_ptr;
+            if (entry.d_tag == DT_STRTAB) strings = entry.d_un.d_ptr;
+            if (entry.d_tag == DT_SONAME) soname = entry.d_un.d_val;
+        }
+    }
+    const std::uint64_t texts = offset_of(strings).value_or(0);
+    return {offset_of(symbols).value_or(0), texts, texts == 0 || soname == 0 ? 0 : texts + soname};
+}
+
+// Without sections only hash tables tell the number of symbols; but linkers put the strings right behind the symbols.
+std::vector<CodeSymbols::Table> CodeSymbols::tables() const {
+    if (header_.e_shoff == 0 || header_.e_shentsize != sizeof(Elf64_Shdr)) {
+        const auto [symbols, strings, soname] = dynamic();
+        if (symbols == 0 || strings <= symbols) return {};
+        return {{symbols, strings - symbols, strings}};
+    }
+    const auto sections = list<Elf64_Shdr>(header_.e_shoff, header_.e_shnum);
+    std::vector<Table> found;
+    for (const Elf64_Shdr& section : sections)
+        if ((section.sh_type == SHT_SYMTAB || section.sh_type == SHT_DYNSYM) && section.sh_link < sections.size())
+            found.push_back({section.sh_offset, section.sh_size, sections[section.sh_link].sh_offset});
+    return found;
+}
+
+std::string CodeSymbols::text(std::uint64_t offset) const {
+    std::string text;
+    if (offset == 0) return text;
+    for (std::array<char, 256> piece; text.size() < longest_name;) {
+        const std::size_t got = read_(offset + text.size(), std::as_writable_bytes(std::span(piece)));
+        const std::string_view part(piece.data(), got);
+        text += part.substr(0, part.find('\0'));
+        if (got < piece.size() || part.find('\0') != part.npos) break;
+    }
+    const auto version = text.find('@');
+    return version == 0 ? text : text.substr(0, version);
+}
+
+std::vector<std::byte> CodeSymbols::index_bytes(std::uint64_t& address) const {
+    std::vector<std::byte> bytes;
+    for (const Elf64_Phdr& part : segments_) {
+        if (part.p_type != PT_GNU_EH_FRAME || part.p_filesz > largest_index) continue;
+        bytes.resize(part.p_filesz);
+        bytes.resize(read_(part.p_offset, bytes));
+        address = part.p_vaddr;
+    }
+    return bytes;
+}
+
+std::optional<std::uint64_t> CodeSymbols::function_start(std::uint64_t address) {
+    if (!index_) {
+        std::uint64_t at_address = 0;
+        index_bytes_ = index_bytes(at_address);
+        index_.emplace(index_bytes_, at_address);
+    }
+    const auto entry = index_->entry_of(address);
+    const auto at = entry ? offset_of(entry->description) : std::nullopt;
+    std::array<std::byte, 16> description;
+    if (!at || read_(*at, description) != description.size()) return std::nullopt;
+    const auto extent = extent_of(description, entry->description, entry->start);
+    return extent && address < extent->end ? std::optional(extent->start) : std::nullopt;
+}
+
 std::vector<std::string> raw_names(const ReadFile& read, std::string_view path,
                                    const std::vector<std::uint64_t>& offsets) {
-    File file(read);
+    CodeSymbols file(read);
     std::vector<Wanted> all;
     for (std::size_t i = 0; i < offsets.size(); ++i)
         if (const auto address = file.address_of(offsets[i]))
