@@ -1,4 +1,4 @@
-// A host may lock as much memory as without FlameProbe (session/locked_memory.hpp).
+// A host may lock as much memory as without FlameProbe (session/host_resources.hpp).
 #include <errno.h>
 #include <sys/mman.h>
 

@@ -12,7 +12,7 @@
 namespace flameprobe {
 
 /// Address space that MemoryMap::reserve() took in this process, as far as there is room to note it: see
-/// session/locked_memory.hpp.
+/// session/host_resources.hpp.
 struct OwnRange {
     std::atomic<std::uintptr_t> begin{0};  // 0: a free place
     std::atomic<std::size_t> size{0};

@@ -1,7 +1,5 @@
 #include "base/printed.hpp"
 
-#include "base/utf8.hpp"
-
 namespace flameprobe {
 
 namespace {
@@ -15,7 +13,7 @@ bool is_shown(char32_t c) {
 
 }  // namespace
 
-std::string printable_line(std::string_view text) {
+std::string clean_text(std::string_view text) {
     std::string out;
     out.reserve(text.size());
     while (!text.empty()) {
@@ -36,7 +34,7 @@ bool print_text(std::FILE* to, std::string_view text) {
     std::string out;
     while (!text.empty()) {
         const std::size_t end = text.find('\n');
-        out += printable_line(text.substr(0, end));
+        out += clean_text(text.substr(0, end));
         if (end == text.npos) break;
         out += '\n';
         text.remove_prefix(end + 1);
@@ -45,7 +43,7 @@ bool print_text(std::FILE* to, std::string_view text) {
 }
 
 void print_message(std::string_view who, std::string_view message) {
-    print_text(stderr, std::string(who) + ": " + printable_line(message) + "\n");
+    print_text(stderr, std::string(who) + ": " + clean_text(message) + "\n");
 }
 
 }  // namespace flameprobe

@@ -48,4 +48,8 @@ struct OutputOptions {
 Result<void> write_output(const NamedProfile& profile, Format format, const std::string& path,
                           const OutputOptions& options);
 
+/// One fact a line, always in the same order and free of locale; a key may come several times (build id). Made from the
+/// profile alone, so that it is the same on every machine. Empty for a profile without a run.
+std::string provenance_text(const NamedProfile& profile);
+
 }  // namespace flameprobe

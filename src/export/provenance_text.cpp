@@ -1,6 +1,5 @@
-#include "export/provenance_text.hpp"
-
 #include "base/binary_text.hpp"
+#include "export/output.hpp"
 #include "export/text.hpp"
 #include "render/name_advice.hpp"
 #include "render/numbers.hpp"

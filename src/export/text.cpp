@@ -1,7 +1,7 @@
 #include "export/text.hpp"
 
 #include "base/number.hpp"
-#include "base/utf8.hpp"
+#include "base/printed.hpp"
 
 namespace flameprobe {
 

@@ -9,7 +9,7 @@
 
 #include "profile/names.hpp"
 #include "render/call_tree.hpp"
-#include "render/shown_function.hpp"
+#include "render/function_totals.hpp"
 
 namespace flameprobe {
 
@@ -83,7 +83,7 @@ struct NewBox {
     std::uint32_t parent = 0;
     std::uint32_t depth = 0;
     BoxKind kind = BoxKind::function;
-    FunctionId function = 0;     // the shown one, of functions that look alike (shown_function.hpp)
+    FunctionId function = 0;     // the shown one, of functions that look alike (shown_functions())
     std::uint32_t gathered = 0;  // not 0: the box stands for this many siblings, which are not expanded
     std::uint64_t start = 0;
     std::uint64_t total = 0;

@@ -24,4 +24,13 @@ struct Totals {
 /// Functions with equal name, kind and module are one. Takes time in the order of nodes, however deep the stacks.
 Totals function_totals(const NamedProfile& profile);
 
+// Functions that a reader cannot tell apart are shown as one, in pictures, tables and totals alike, so that all show
+// the same number.
+
+/// For each function the one that is shown in its place: the first with the same name, module and kind.
+std::vector<FunctionId> shown_functions(const NamedProfile& profile);
+
+/// For each function its place when all are sorted by name, then kind, module, file, line and id.
+std::vector<std::uint32_t> ranks_by_name(const NamedProfile& profile);
+
 }  // namespace flameprobe

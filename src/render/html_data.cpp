@@ -1,4 +1,3 @@
-#include "render/html_data.hpp"
 
 #include <zlib.h>
 
@@ -7,10 +6,10 @@
 
 #include "base/binary_text.hpp"
 #include "render/fold_tree.hpp"
+#include "render/function_totals.hpp"
 #include "render/page_columns.hpp"
 #include "render/palette.hpp"
 #include "render/run_facts.hpp"
-#include "render/shown_function.hpp"
 #include "render/text.hpp"
 
 namespace flameprobe {

@@ -36,7 +36,7 @@ struct PageColumns {
 };
 
 struct PageNumbers {
-    std::vector<std::uint32_t> number_of;  // of each function that is shown (see shown_function.hpp)
+    std::vector<std::uint32_t> number_of;  // of each function that is shown (shown_functions())
     std::uint32_t gathered = 0;
 };
 
@@ -54,5 +54,16 @@ PageFunctions add_functions(const NamedProfile& profile, const Palette& palette,
 /// `sides`, weights come from there, and the profile's own only give the widths of boxes.
 Result<PageColumns> page_columns(const NamedProfile& profile, const PageNumbers& numbers,
                                  const PageSides* sides = nullptr, std::uint64_t most = 12'000'000);
+
+/// Deflated and in base64, so that no name can end the HTML element that holds the data.
+struct PageData {
+    std::string facts;     // JSON: functions, threads, colours (assets/page/data.js reads it)
+    std::string columns;   // the stacks (PageColumns)
+    double min_width = 0;  // percent; 0: every box is there
+};
+
+/// An Error if there are no samples, or if the stacks are too deep for a page. `sides`: of a comparison.
+Result<PageData> page_data(const NamedProfile& profile, const Palette& palette, const FlameGraphOptions& options,
+                           const PageSides* sides = nullptr);
 
 }  // namespace flameprobe

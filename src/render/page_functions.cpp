@@ -3,10 +3,10 @@
 #include <nlohmann/json.hpp>
 
 #include "render/describe.hpp"
+#include "render/function_totals.hpp"
 #include "render/page_columns.hpp"
 #include "render/role.hpp"
 #include "render/short_name.hpp"
-#include "render/shown_function.hpp"
 #include "render/text.hpp"
 #include "render/thread_groups.hpp"
 

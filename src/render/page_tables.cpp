@@ -1,9 +1,8 @@
-#include "render/page_tables.hpp"
-
 #include <algorithm>
 
 #include "render/lock_table.hpp"
 #include "render/numbers.hpp"
+#include "render/page_parts.hpp"
 #include "render/text.hpp"
 
 namespace flameprobe {

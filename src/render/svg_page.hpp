@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "base/byte_sink.hpp"
+#include "render/call_tree.hpp"
 #include "render/palette.hpp"
+#include "render/role.hpp"
 #include "render/run_facts.hpp"
 
 namespace flameprobe {
@@ -24,6 +26,10 @@ struct LegendEntry {
     std::string color_class;
     std::string text;
 };
+
+/// What the colours of a picture's boxes mean. `roles`: of functions; `classes`: of boxes.
+std::vector<LegendEntry> legend_of(const NamedProfile& profile, const CallTree& tree, const Palette& palette,
+                                   const std::vector<Role>& roles, const std::vector<std::string>& classes);
 
 struct SvgPage {
     std::uint64_t hash = 0;  // of the content; makes the id

@@ -1,7 +1,6 @@
 #include "render/text.hpp"
 
 #include "base/printed.hpp"
-#include "base/utf8.hpp"
 
 namespace flameprobe {
 
@@ -17,8 +16,6 @@ unsigned width(char32_t c) {
 }
 
 }  // namespace
-
-std::string clean_text(std::string_view text) { return printable_line(text); }
 
 void append_xml(std::string& out, std::string_view clean) {
     for (const char c : clean) {

@@ -1,5 +1,5 @@
-// Makes any text fit for XML and for a box of a given width. Independent of the locale: the host may have set one in
-// which 1.5 is written "1,5".
+// Makes clean text (base/printed.hpp) fit for XML and for a box of a given width. Independent of the locale: the host
+// may have set one in which 1.5 is written "1,5".
 #pragma once
 
 #include <cstddef>
@@ -7,11 +7,9 @@
 #include <string>
 #include <string_view>
 
-namespace flameprobe {
+#include "base/printed.hpp"
 
-/// Valid UTF-8 that XML 1.0 can hold and a line can show. Invalid bytes, control characters, noncharacters and the
-/// controls that reorder text (U+202A..202E, U+2066..2069) become U+FFFD; tab and line breaks become a space.
-std::string clean_text(std::string_view text);
+namespace flameprobe {
 
 /// Appends clean text with the five characters that mean something in XML escaped; right in attributes, too.
 void append_xml(std::string& out, std::string_view clean);

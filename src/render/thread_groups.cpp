@@ -5,7 +5,7 @@
 #include <set>
 
 #include "base/number.hpp"
-#include "render/shown_function.hpp"
+#include "render/function_totals.hpp"
 
 namespace flameprobe {
 

@@ -19,7 +19,7 @@ void merge_threads(NamedProfile& profile);
 
 /// The shown functions where the threads of a group are one box: the group's first member, under the group's name.
 struct GatheredThreads {
-    std::vector<FunctionId> shown;  // of each function (see shown_function.hpp)
+    std::vector<FunctionId> shown;  // of each function (shown_functions())
     std::map<FunctionId, std::string> names;
 };
 GatheredThreads gather_threads(const NamedProfile& profile);

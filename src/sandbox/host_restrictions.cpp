@@ -19,7 +19,6 @@
 #include "base/memory_map.hpp"
 #include "capture/handler/raw_system_call.hpp"
 #include "cpu/kernel_abi.hpp"
-#include "sandbox/own_calls.hpp"
 #include "sandbox/trial.hpp"
 
 namespace flameprobe {

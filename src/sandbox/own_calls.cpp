@@ -1,5 +1,3 @@
-#include "sandbox/own_calls.hpp"
-
 #include <sys/syscall.h>
 
 #include <algorithm>
@@ -15,6 +13,7 @@
 #include "base/memory_map.hpp"
 #include "base/proc.hpp"
 #include "cpu/kernel_abi.hpp"
+#include "sandbox/host_restrictions.hpp"
 #include "sandbox/trial.hpp"
 
 namespace flameprobe {

@@ -19,7 +19,6 @@
 #include "capture/alloc/host_allocations.hpp"
 #include "cpu/instructions.hpp"
 #include "sandbox/host_restrictions.hpp"
-#include "sandbox/own_calls.hpp"
 #include "session/run_info.hpp"
 
 namespace flameprobe {

@@ -1,5 +1,3 @@
-#include "session/connections.hpp"
-
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/resource.h>
@@ -12,6 +10,7 @@
 #include <initializer_list>
 
 #include "capture/handler/raw_system_call.hpp"
+#include "session/host_resources.hpp"
 
 namespace flameprobe {
 namespace {

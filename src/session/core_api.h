@@ -74,7 +74,7 @@ struct flameprobe_core {
     void (*finish)(void);
     /* Writes pending messages to stderr. Not async-signal-safe. */
     void (*messages)(void);
-    /* Whether the engine has a handler (capture/handler/hooks.hpp), and what a new thread calls before its own work,
+    /* Whether the engine has a handler (capture/handler/handler.hpp), and what a new thread calls before its own work,
      * in every engine. Async-signal-safe. */
     int (*attaches_threads)(void);
     void (*attach_thread)(void);

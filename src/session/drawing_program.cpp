@@ -23,7 +23,6 @@
 #include "base/output_directory.hpp"
 #include "capture/handler/raw_system_call.hpp"
 #include "sandbox/host_restrictions.hpp"
-#include "sandbox/own_calls.hpp"
 #include "session/run_info.hpp"
 #include "session/task.hpp"
 

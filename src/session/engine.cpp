@@ -7,7 +7,6 @@
 #include "base/host_process.hpp"
 #include "capture/perf_event.hpp"
 #include "sandbox/host_restrictions.hpp"
-#include "sandbox/own_calls.hpp"
 
 namespace flameprobe {
 namespace {

@@ -1,5 +1,3 @@
-#include "session/locked_memory.hpp"
-
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -14,6 +12,7 @@
 #include "base/own_threads.hpp"
 #include "base/proc_maps.hpp"
 #include "capture/alloc/host_allocations.hpp"
+#include "session/host_resources.hpp"
 
 namespace flameprobe {
 namespace {

@@ -45,7 +45,7 @@ Log::Log(LogMode mode, std::string path) : mode_(mode), path_(std::move(path)) {
 
 void Log::write(std::string_view text, bool important) {
     if (mode_ == LogMode::quiet) return;
-    const std::string line = "flameprobe: " + printable_line(text) + "\n";
+    const std::string line = "flameprobe: " + clean_text(text) + "\n";
     if (mode_ == LogMode::file) {
         const std::string problem = append_to_file(line);
         if (problem.empty()) return;

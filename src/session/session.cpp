@@ -15,9 +15,8 @@
 #include "base/host_process.hpp"
 #include "base/proc.hpp"
 #include "sandbox/host_restrictions.hpp"
-#include "sandbox/own_calls.hpp"
-#include "session/connections.hpp"
 #include "session/family.hpp"
+#include "session/host_resources.hpp"
 #include "session/run_info.hpp"
 
 namespace flameprobe {

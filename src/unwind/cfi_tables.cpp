@@ -9,7 +9,7 @@
 #include <span>
 #include <unordered_set>
 
-#include "cpu/arch.hpp"
+#include "cpu/registers.hpp"
 #include "unwind/code_bytes.hpp"
 
 namespace flameprobe {

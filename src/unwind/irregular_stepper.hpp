@@ -7,7 +7,7 @@
 
 #include "base/registers.hpp"
 #include "base/self_memory.hpp"
-#include "cpu/arch.hpp"
+#include "cpu/registers.hpp"
 #include "unwind/cfi_tables.hpp"
 #include "unwind/cursor.hpp"
 #include "unwind/expression.hpp"

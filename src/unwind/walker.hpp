@@ -5,7 +5,7 @@
 #include <optional>
 #include <type_traits>
 
-#include "cpu/arch.hpp"
+#include "cpu/registers.hpp"
 #include "unwind/call_check.hpp"
 #include "unwind/cursor.hpp"
 #include "unwind/no_cfi_steps.hpp"

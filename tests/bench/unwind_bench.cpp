@@ -16,7 +16,7 @@
 #include "base/clock.hpp"
 #include "base/proc_maps.hpp"
 #include "base/self_memory.hpp"
-#include "cpu/arch.hpp"
+#include "cpu/registers.hpp"
 #include "cpu/signal_frame.hpp"
 #include "unwind/irregular_stepper.hpp"
 #include "unwind/rule_source.hpp"

@@ -18,7 +18,7 @@ void Progress::show(const std::string& what, std::size_t done, std::size_t all) 
     if (!on_terminal_ || Clock::now() < next_) return;
     next_ = Clock::now() + 100ms;
     shown_ = true;
-    std::fprintf(stderr, "\r\x1b[K%s: %s of %s", printable_line(what).c_str(), count_text(done).c_str(),
+    std::fprintf(stderr, "\r\x1b[K%s: %s of %s", clean_text(what).c_str(), count_text(done).c_str(),
                  count_text(all).c_str());
 }
 

@@ -5,8 +5,8 @@
 
 #include <span>
 
+#include "export/output.hpp"
 #include "export/output_file.hpp"
-#include "export/provenance_text.hpp"
 
 namespace flameprobe {
 

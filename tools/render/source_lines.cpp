@@ -3,7 +3,7 @@
 #include <unordered_map>
 
 #include "page_sources.hpp"
-#include "render/shown_function.hpp"
+#include "render/function_totals.hpp"
 
 namespace flameprobe {
 

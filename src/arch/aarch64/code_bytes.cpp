@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "arch/aarch64/instruction.hpp"
+#include "arch/aarch64/walk_facts.hpp"
 
 namespace flameprobe {
 
@@ -57,5 +58,13 @@ bool fixed_frame_rule(std::uint64_t /*from*/, std::uint64_t /*address*/, UnwindR
 
 // Frame records lie anywhere in the frame here, so a prologue does not say where.
 std::optional<std::uint64_t> frame_pointer_above_sp(std::uint64_t /*function_start*/) { return std::nullopt; }
+
+// xpaclri (Arm ARM, C6.2) takes the signature out of x30 and is a hint, so that CPUs without signatures leave all bits
+// as they are. Of all bits below bit 55, which tells user from kernel addresses, those that are left are an address's.
+void ArchAarch64::learn_address_bits() {
+    register std::uint64_t x30 asm("x30") = (std::uint64_t{1} << 55) - 1;
+    asm volatile("hint #7" : "+r"(x30));
+    address_mask = x30;
+}
 
 }  // namespace flameprobe

@@ -8,7 +8,6 @@
 
 #include "base/clock.hpp"
 #include "capture/handler/handler.hpp"
-#include "capture/handler/hooks.hpp"
 #include "capture/handler/raw_system_call.hpp"
 
 namespace flameprobe::handler {

@@ -8,7 +8,6 @@
 #include <atomic>
 
 #include "base/clock.hpp"
-#include "capture/handler/hooks.hpp"
 #include "capture/handler/raw_system_call.hpp"
 #include "capture/handler/stack_copy.hpp"
 #include "capture/handler/state.hpp"

@@ -1,8 +1,8 @@
-#include "base/utf8.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
+
+#include "base/printed.hpp"
 
 using flameprobe::first_code_point;
 

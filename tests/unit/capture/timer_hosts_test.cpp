@@ -15,7 +15,7 @@
 #include "base/clock.hpp"
 #include "base/descriptor.hpp"
 #include "base/proc.hpp"
-#include "capture/handler/hooks.hpp"
+#include "capture/handler/handler.hpp"
 #include "capture/timer_slots.hpp"
 #include "collected.hpp"
 #include "cpu_log.hpp"

@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "base/clock.hpp"
-#include "capture/handler/hooks.hpp"
+#include "capture/handler/handler.hpp"
 #include "collected.hpp"
 #include "cpu_log.hpp"
 #include "known_shares.hpp"

@@ -2,7 +2,7 @@
 
 #include <clocale>
 
-#include "export/provenance_text.hpp"
+#include "export/output.hpp"
 using namespace flameprobe;
 
 namespace {

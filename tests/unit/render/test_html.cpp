@@ -8,7 +8,6 @@
 #include "count_of.hpp"
 #include "demo_profile.hpp"
 #include "render/function_totals.hpp"
-#include "render/html_data.hpp"
 #include "render/page_columns.hpp"
 #include "render/thread_groups.hpp"
 

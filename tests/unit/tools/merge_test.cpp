@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "export/output.hpp"
-#include "export/provenance_text.hpp"
 #include "export/totals.hpp"
 #include "gates.hpp"
 #include "process_tree.hpp"

@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-#include "cpu/arch.hpp"
+#include "cpu/registers.hpp"
 
 using namespace flameprobe;
 

@@ -74,7 +74,7 @@ void Bench::show_running(const PlannedRun& planned, std::size_t number, std::siz
         const double each = static_cast<double>(taken_in_ns_) / static_cast<double>(taken_) / 1e9;
         line += ", about " + rounded_span_text(each * static_cast<double>(all - number + 1)) + " left";
     }
-    std::fprintf(stderr, "\r\x1b[Kflameprobe: %s", printable_line(line).c_str());
+    std::fprintf(stderr, "\r\x1b[Kflameprobe: %s", clean_text(line).c_str());
 }
 
 std::string figures_of(const RunRecord& run, const Scenario& scenario) {

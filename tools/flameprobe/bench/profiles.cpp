@@ -7,7 +7,6 @@
 
 #include "export/output.hpp"
 #include "export/output_file.hpp"
-#include "export/provenance_text.hpp"
 #include "export/totals.hpp"
 #include "image.hpp"
 #include "inputs.hpp"

@@ -153,7 +153,7 @@ private:
             lines = top_view(*profile_, options_);
         }
         if (!problem_.empty())
-            lines.insert(lines.begin(), {LineKind::title, fit_columns(printable_line(problem_), options_.columns)});
+            lines.insert(lines.begin(), {LineKind::title, fit_columns(clean_text(problem_), options_.columns)});
         screen_.show(lines, paused_ ? std::string("paused  ") + help : help);
     }
 

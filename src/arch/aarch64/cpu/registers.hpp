@@ -5,11 +5,15 @@
 #include <array>
 #include <cstdint>
 
+#include "arch/aarch64/walk_facts.hpp"
+
 namespace flameprobe {
+
+using Arch = ArchAarch64;
 
 /// DWARF's ("DWARF for the Arm 64-bit Architecture"): x0 to x30, 31 sp, 32 pc. The kernel's order is the same.
 struct RegisterNumbers {
-    static constexpr unsigned frame_pointer = 29, stack_pointer = 31, pc_column = 32, count = 33;
+    static constexpr unsigned frame_pointer = Arch::fp, stack_pointer = Arch::sp, pc_column = 32, count = 33;
 };
 
 /// x0 to x30, sp, pc.

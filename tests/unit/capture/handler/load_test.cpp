@@ -18,7 +18,7 @@
 #include "../known_shares.hpp"
 #include "base/clock.hpp"
 #include "base/proc.hpp"
-#include "capture/handler/hooks.hpp"
+#include "capture/handler/handler.hpp"
 
 using namespace flameprobe;
 using namespace flameprobe::test;

@@ -11,7 +11,6 @@ LEAVE_OUT(sh)
 LEAVE_OUT(ia64)
 LEAVE_OUT(alpha)
 LEAVE_OUT(arm)
-LEAVE_OUT(aarch64)
 LEAVE_OUT(sparc)
 LEAVE_OUT(ppc)
 LEAVE_OUT(ppc64)
@@ -21,9 +20,16 @@ LEAVE_OUT(bpf)
 LEAVE_OUT(riscv)
 LEAVE_OUT(csky)
 
+#ifdef __x86_64__
+LEAVE_OUT(aarch64)
 int x86_64_return_value_location();
 int x86_64_return_value_location() { return -1; }
 int x86_64_disasm();
 int x86_64_disasm() { return -1; }
+#else
+LEAVE_OUT(x86_64)
+int aarch64_return_value_location();
+int aarch64_return_value_location() { return -1; }
+#endif
 
 }  // extern "C"

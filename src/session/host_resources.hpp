@@ -1,5 +1,5 @@
-// What a process gives up that waits for its results at its end, as if it did not wait: its connections, so that its
-// ports can be taken again and its peers see the end, and its interval timers.
+// The host's own resources: what it gives up at its end as if it did not wait for its results, its connections (so that
+// its ports can be taken again and its peers see the end) and its interval timers; and the memory that it locks.
 #pragma once
 
 namespace flameprobe {
@@ -14,5 +14,10 @@ void close_connections() noexcept;
 /// process by its signal, for which a runtime may have restored the default action by now, as Python does. To be called
 /// after the host's last own code. Async-signal-safe.
 void stop_interval_timers() noexcept;
+
+/// mlockall(2) with MCL_CURRENT refuses if the whole address space is larger than RLIMIT_MEMLOCK, and ours is tens of
+/// megabytes, most of it a heap of libc's that is hardly used. Does what was asked for without ours, if the rest is
+/// small enough. Allocates.
+bool lock_host_memory(int flags);
 
 }  // namespace flameprobe
