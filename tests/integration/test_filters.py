@@ -6,15 +6,11 @@ import itertools
 import re
 import signal
 import subprocess
-import sys
 import unittest
 from functools import cache
-from pathlib import Path
 
-import filtered
-from harness import ENGINES, LIBRARY, SIZE, Case, clean_environment, host, ordinary_user, profiled, run, sized
+from harness import ENGINES, SIZE, Case, clean_environment, host, ordinary_user, profiled, run, sized, target
 
-LAUNCHER = [sys.executable, "-S", "-E", Path(filtered.__file__)]
 # What FlameProbe calls, in its host's threads or the collector's, and a host of its own need not.
 OWN_CALLS = ["setitimer", "ppoll", "prctl", "madvise", "getdents64", "ioctl", "clone3", "readlink", "mkdir", "renameat2", "flock",
              "unshare", "close_range", "process_vm_readv", "timer_create", "perf_event_open", "pidfd_open", "kill", "wait4",
@@ -43,7 +39,7 @@ def calls_of(name):
 
 def has_libseccomp():
     try:
-        return bool(ctypes.CDLL(filtered.LIBSECCOMP))
+        return bool(ctypes.CDLL("libseccomp.so.2"))
     except OSError:
         return False
 
@@ -57,7 +53,7 @@ class InFilter(Case):
         directory = self.fresh_directory(where)
         directory.chmod(0o777)
         preload = [f"LD_PRELOAD={environment.pop('LD_PRELOAD')}"] if "LD_PRELOAD" in environment else []
-        return run([*self.user, *LAUNCHER, kind, *sorted(calls), "--", *preload, *program], directory, environment)
+        return run([*self.user, target("filtered"), kind, *sorted(calls), "--", *preload, *program], directory, environment)
 
     def check(self, kind, calls, program, engine, where):
         """Whether there is a result; where there is none one sentence says why."""
