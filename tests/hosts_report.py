@@ -17,7 +17,7 @@ DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "hosts.md"
 # What it shows: the names of the tests (tests/integration/meson.build).
 ROWS = (
     ("fork, exec, daemons, dropped rights, signals, small and shared stacks, plugins, sanitizers, real time",
-     ("lives of hosts", "lives of hosts, handlers", "hosts of an ordinary user", "another user")),
+     ("lives of hosts", "hosts of an ordinary user", "another user")),
     ("every end: exit, signals, abort, exit_group, SIGKILL at any time", ("ends of hosts", "kill")),
     ("trees of processes, orphans, images that exec replaces: one result", ("processes", "runs")),
     ("limits of memory, files, signals; filters, namespaces; perf refused", ("limits", "filters", "perf refused")),

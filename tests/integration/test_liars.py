@@ -18,17 +18,17 @@ class Liars(Case):
         env = profiled(ENGINE=engine, FREQ=397, FORMAT="folded,json")
         del env["LD_PRELOAD"]
         before = time.time()
-        ran = run([*user, "env", f"LD_PRELOAD={':'.join(map(str, order))}", host("ends"), "return", "500"], directory, env)
+        ran = run([*user, "env", f"LD_PRELOAD={':'.join(map(str, order))}", host("ends"), "return", "300"], directory, env)
         self.assertEqual((ran.returncode, ran.stdout), (6, "ending by return\n"), ran.stderr)
         result = ran.result("host-ends")
         told = json.loads(result.path("json").read_text())
         self.assertEqual(result.pid, ran.pid)
         self.assertTrue(before - 1 < told["run"]["start_unix_ns"] / 1e9 < time.time() + 1, told["run"])
         self.assertLess(told["run"]["duration_ns"], 1e9 * (time.time() - before))
-        self.assertTrue(0.45e9 < told["cpu_time"]["process_ns"] < 2e9, told["cpu_time"])
+        self.assertTrue(0.27e9 < told["cpu_time"]["process_ns"] < 2e9, told["cpu_time"])
         shown = sum(count for _, count in result.stacks()) * told["sampling"]["period_ns"]
         self.assertAlmostEqual(shown / told["cpu_time"]["process_ns"], 1, delta=0.1)
-        self.assert_function(result.stacks(), "work_ms", at_least=100)
+        self.assert_function(result.stacks(), "work_ms", at_least=60)
 
     def test_every_engine(self):
         for engine in ENGINES:
@@ -56,7 +56,7 @@ class TimeNamespace(Case):
                 os.chmod(directory, 0o777)
                 env = profiled(ENGINE=engine, FREQ=397, FORMAT="folded,json")
                 preload = env.pop("LD_PRELOAD")
-                ran = run([*user, *UNSHARE, "env", f"LD_PRELOAD={preload}", host("ends"), "return", "500"], directory, env)
+                ran = run([*user, *UNSHARE, "env", f"LD_PRELOAD={preload}", host("ends"), "return", "300"], directory, env)
                 self.assertEqual((ran.returncode, ran.stdout), (6, "ending by return\n"), ran.stderr)
                 result = ran.result("host-ends")
                 told = json.loads(result.path("json").read_text())
@@ -65,7 +65,7 @@ class TimeNamespace(Case):
                                 "--format", "folded", "-o", "-")
                 at_work = lambda stacks: sum(count for frames, count in stacks if "work_ms" in frames and frames[-1] != "[not sampled]")
                 self.assertGreater(at_work(read_folded(within.stdout)), 0.8 * at_work(result.stacks()))
-                self.assertGreater(at_work(result.stacks()), 100)
+                self.assertGreater(at_work(result.stacks()), 60)
 
     def test_every_engine(self):
         self.check(ENGINES, [])

@@ -270,8 +270,10 @@ class Forged(Shown):
 
     def test_another_users_collector(self):
         child = self.enterContext(started([host("single"), "work", "60"], self.directory, clean_environment()))
+        child.send_signal(signal.SIGSTOP)  # it works for what is looked at only
         for mode, name in ((0o644, "flameprobe"), (0, "flameprobe"), (0o666, "flameprobe"), (0o640, "host-single")):
             self.forge(child.pid, mode, name)
+        child.send_signal(signal.SIGCONT)
         done = self.top(child.pid)  # looks at it from outside, whichever it met
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertNotIn("work_ms", done.stdout)

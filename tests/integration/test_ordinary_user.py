@@ -156,7 +156,7 @@ class Events(AsOrdinaryUser):
             if event in ("offcpu", "wall", "cpu", "alloc", "heap"):  # test_allocations has the last two
                 continue
             with self.subTest(event=event):
-                ran = self.profile("0.3", "faults", where=f"every-{event}", EVENT=event, FREQ=499, FORMAT="json")
+                ran = self.profile("0.1", "faults", where=f"every-{event}", EVENT=event, FREQ=499, FORMAT="json")
                 told = json.loads(ran.result().path("json").read_text())
                 self.assertGreater(told["samples"]["taken"], 0)
                 done = run([*self.user, COMMAND, "run", "--event", event, "--", "true"], self.directory / f"every-{event}")

@@ -127,7 +127,7 @@ class Runs(RunCase):
         for engine in MAIN_ENGINES:
             with self.subTest(engine=engine):
                 self.directory = self.fresh_directory(engine)
-                ran = self.tree(3, 0.2, OUT="tree", FREQ=499, ENGINE=engine)
+                ran = self.tree(3, 0.12, OUT="tree", FREQ=499, ENGINE=engine)
                 self.assertEqual(ran.returncode, 0, ran.stderr)
                 self.assertEqual(self.names(), self.files_of("tree", "folded", "fprobe", "svg", "txt"))
                 children = [int(word) for word in ran.stdout.split()]
@@ -151,14 +151,14 @@ class Runs(RunCase):
         self.assertEqual({frames[0] for frames, _ in read_folded(selected)}, named)
 
     def test_the_sum_over_processes_is_the_sum_of_their_profiles(self):
-        self.tree(3, 0.2, OUT="tree", FREQ=499)
+        self.tree(3, 0.1, OUT="tree", FREQ=499, FORMAT="none")
         def weight(*options):
             text = render(self.directory / "tree.fprobe", *options, "-o", "-", "--format", "json").stdout
             return json.loads(text)["stack_ns"]
         self.assertEqual(weight(), sum(weight("--pid", pid) for _, pid in self.processes("tree.fprobe")))
 
     def test_names_are_stored_for_each_process(self):
-        self.tree(2, 0.2, OUT="tree", FREQ=499)
+        self.tree(2, 0.1, OUT="tree", FREQ=499, FORMAT="none")
         before = render(self.directory / "tree.fprobe", "-o", "-", "--format", "folded").stdout
         stored = render("--archive", self.directory / "tree.fprobe", "-o", self.directory / "stored.fprobe")
         self.assertEqual((stored.returncode, stored.stderr), (0, ""))
@@ -166,8 +166,8 @@ class Runs(RunCase):
         self.assertEqual(self.processes("stored.fprobe"), self.processes("tree.fprobe"))
 
     def test_processes_by_name(self):
-        script = TREE + "import subprocess\nsubprocess.run([sys.argv[5], 'return', '300'], stdout=subprocess.DEVNULL)"
-        ran = run(["/usr/bin/python3", "-c", script, "0", "0", "leave", "0.3", host("ends")], self.directory,
+        script = TREE + "import subprocess\nsubprocess.run([sys.argv[5], 'return', '200'], stdout=subprocess.DEVNULL)"
+        ran = run(["/usr/bin/python3", "-c", script, "0", "0", "leave", "0.2", host("ends")], self.directory,
                   profiled(OUT="tree", FREQ=499))
         self.assertEqual(ran.returncode, 0, ran.stderr)
         profile = self.directory / "tree.fprobe"
@@ -188,7 +188,7 @@ class Runs(RunCase):
         # A child, two seconds of nothing, another child: each counts from its own start.
         script = """import os, subprocess, sys, time
 def child():
-    one = subprocess.Popen([sys.argv[1], "return", "300"], stdout=subprocess.DEVNULL)
+    one = subprocess.Popen([sys.argv[1], "return", "150"], stdout=subprocess.DEVNULL)
     one.wait()
     return one.pid
 first = child()
@@ -196,7 +196,7 @@ begun = int(open("/proc/self/stat").read().rpartition(")")[2].split()[19]) / os.
 print(first, time.clock_gettime(time.CLOCK_BOOTTIME) - begun)
 time.sleep(2)
 print(child())"""
-        ran = run(["/usr/bin/python3", "-c", script, host("ends")], self.directory, profiled(OUT="run", FREQ=499))
+        ran = run(["/usr/bin/python3", "-c", script, host("ends")], self.directory, profiled(OUT="run", FREQ=499, FORMAT="none"))
         self.assertEqual(ran.returncode, 0, ran.stderr)
         first, between, second = ran.stdout.split()
         select = lambda *window: {frames[0] for frames, _ in  # noqa: E731
@@ -395,7 +395,7 @@ print(child())"""
 
     def test_run_draws_what_a_killed_command_left(self):
         ran = subprocess.run([COMMAND, "run", "-o", "left", "--engine", "timer", "-F", "499", "--", "/usr/bin/python3", "-c",
-                              "import os, signal, time\nend = time.process_time() + 1\nwhile time.process_time() < end: pass\n"
+                              "import os, signal, time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass\n"
                               "os.kill(os.getpid(), signal.SIGKILL)"],
                              cwd=self.directory, env=clean_environment(), capture_output=True, text=True, timeout=60)
         self.assertEqual(ran.returncode, -signal.SIGKILL, ran.stderr)
@@ -421,7 +421,7 @@ print(child())"""
                 self.assertIn("compiler", facts)  # what only the drawing program looks up
 
     def test_processes_are_a_table_in_the_page(self):
-        ran = self.tree(2, 0.2, OUT="tree", FREQ=499, FORMAT="html")
+        ran = self.tree(2, 0.1, OUT="tree", FREQ=499, FORMAT="html")
         children = [int(word) for word in ran.stdout.split()]
         rows = re.findall(r"<tr><td>python3 (\d+)</td><td>([^<]*)</td><td>([\d,]+)</td><td>[\d.]+ %</td></tr>",
                           (self.directory / "tree.html").read_text())
@@ -434,7 +434,7 @@ print(child())"""
     def test_compare_takes_some_processes(self):
         trees = []
         for name in ("old", "new"):
-            ran = self.tree(2, 0.3, OUT=name, FREQ=499, FORMAT="none")
+            ran = self.tree(2, 0.1, OUT=name, FREQ=499, FORMAT="none")
             trees.append([ran.pid, *map(int, ran.stdout.split())])
         def compared(*options):
             return run([COMMAND, "compare", *options, "old.fprobe", "new.fprobe"], self.directory)
@@ -455,7 +455,7 @@ print(child())"""
 
     def test_a_later_run_replaces_the_result(self):
         for _ in range(2):
-            ran = run([host("ends"), "return", "200"], self.directory, profiled(OUT="same", FREQ=499))
+            ran = run([host("ends"), "return", "100"], self.directory, profiled(OUT="same", FREQ=499))
             time.sleep(0.05)  # file times are of the kernel's tick
         self.assertEqual(self.names(), self.files_of("same", "folded", "fprobe", "svg", "txt"))
         self.assertEqual({pid for _, pid in self.processes("same.fprobe")}, {ran.pid})
@@ -471,7 +471,7 @@ print(child())"""
     def test_without_the_drawing_program_the_profile_is_there(self):
         place = self.installed()
         env = profiled(OUT="here", FREQ=499) | {"LD_PRELOAD": str(place / "libflameprobe.so")}
-        ran = run([host("ends"), "return", "300"], self.directory, env)
+        ran = run([host("ends"), "return", "100"], self.directory, env)
         self.assertEqual((ran.returncode, ran.stdout), (6, "ending by return\n"))
         self.assertIn("flameprobe-draw is not installed", ran.stderr)
         self.assertIn(f"flameprobe-render {self.directory}/here.fprobe -o {self.directory}/here.html", ran.stderr)
@@ -481,7 +481,7 @@ print(child())"""
     def test_without_pictures_its_absence_is_told_only_where_profiles_are_not_put_together(self):
         place = self.installed()
         env = profiled(OUT="here", FREQ=499, FORMAT="none") | {"LD_PRELOAD": str(place / "libflameprobe.so")}
-        ran = run([host("ends"), "return", "300"], self.directory, env)
+        ran = run([host("ends"), "return", "100"], self.directory, env)
         self.assertEqual((ran.stderr, self.names()), ("", ["here.fprobe", "lib"]))
         (self.directory / "here.fprobe").unlink()
         ran = run([host("family"), "fork"], self.directory, env)
@@ -501,7 +501,7 @@ print(child())"""
             with self.subTest(name):
                 program.write_text(text)
                 program.chmod(mode)
-                ran = run([host("ends"), "return", "300"], self.directory, env)
+                ran = run([host("ends"), "return", "100"], self.directory, env)
                 self.assertEqual((ran.returncode, ran.stdout), (6, "ending by return\n"))
                 self.assertIn("no picture is drawn", ran.stderr)
                 self.assertEqual(ran.stderr.count("\n"), 1, ran.stderr)

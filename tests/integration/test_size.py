@@ -75,7 +75,7 @@ class Size(Case):
                 for path in (LIBRARY, LIBRARY.parent / "libflameprobe-core.so") + ((program,) if there else ()):
                     shutil.copy(path, place)
                 env = profiled(FREQ=9999, OUT=results / "all", CHILDREN="separate", MAX_SIZE="1M", FORMAT="none")
-                ran = run([host("ends"), "return", "4000"], self.directory, env | {"LD_PRELOAD": str(place / LIBRARY.name)})
+                ran = run([host("ends"), "return", "2500"], self.directory, env | {"LD_PRELOAD": str(place / LIBRARY.name)})
                 self.assertEqual((ran.returncode, ran.stdout), (6, "ending by return\n"), ran.stderr)
                 profiles = list(results.iterdir())
                 facts = [self.facts(path) for path in profiles]
