@@ -30,7 +30,8 @@ std::optional<std::uint64_t> frame_pointer_above_sp(std::uint64_t function_start
 
 /// Whether the code from `address` on leads straight to its function's return, by nothing but pushes, pops, calls and
 /// changes of the stack pointer by a constant, or is the prologue of a method of HotSpot's that calls nothing: then
-/// sets `rule`. A call on the way may not return, so the caller to which the rule leads must be checked.
+/// sets `rule`. A call on the way may not return, so the caller to which the rule leads must be checked. Where there is
+/// no call, moves may be on the way, and a jump to what a register has: so ends a switch of coroutines.
 bool epilogue_rule(std::uint64_t address, UnwindRule& rule);
 
 /// Whether the last function that begins in [from, address) pushes registers and takes stack once, by a constant, as a
@@ -50,6 +51,10 @@ std::uint64_t last_record_set_up(std::uint64_t from, std::uint64_t to);
 /// right behind it: a function that calls another on a new stack (psm's on_stack), and so is a frame of two stacks.
 /// Reads memory safely.
 bool calls_on_new_stack(std::uint64_t return_address);
+
+/// Whether the code from `address` on leads straight to a trap, on the stack that it begins on: by calls and moves.
+/// Reads memory safely.
+bool never_returns(std::uint64_t address);
 
 /// The call that ends at `return_address`, its target as written there (a PLT stub is not followed).
 CallSite read_call_site(std::uint64_t return_address, const CodeMap& map);
@@ -72,6 +77,9 @@ bool known_code_rule(std::uint64_t address, UnwindRule& rule);
 bool known_stack_start(std::uint64_t return_address);
 /// Whether a trap stands there, which no call returns to. Reads memory safely.
 bool is_trap(std::uint64_t address);
+
+/// Whether the system call stands there by which a signal's handler returns. Reads memory safely.
+bool returns_from_signal(std::uint64_t address);
 
 /// In a module that Go's linker made: sets a `rule` that ends the walk where the tables do not, or are wrong. They do
 /// not say where a goroutine begins (runtime.goexit), nor the scheduler (mcall, on x86-64). They are wrong where the

@@ -27,11 +27,12 @@ inline std::uint64_t as_offset(std::int32_t value) {
     return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
 }
 
-/// What those who make stacks put there as a first function's return address: zero, and minicoro's placeholder.
+/// What those who make stacks put there as a first function's return address: zero, or what no program can have as an
+/// address, such as -1. Any other number may be code that is not known yet.
 template <class Cpu>
 bool leads_nowhere(std::uint64_t return_address) {
-    constexpr std::uint64_t minicoro = 0xdeaddeaddeaddead;
-    return return_address == 0 || return_address == Cpu::strip(minicoro);
+    constexpr std::uint64_t first_page = 4096, beyond_all = std::uint64_t{1} << 56, minicoro = 0xdeaddeaddeaddead;
+    return return_address < first_page || return_address >= beyond_all || return_address == Cpu::strip(minicoro);
 }
 
 /// One frame, which has saved registers of its caller.
@@ -59,6 +60,7 @@ struct SavedFrame {
     /// caller's value again.
     bool restore(StackReader& stack, SlotOrigin origin, std::int32_t slot, std::uint64_t& value) const {
         if (slot == UnwindRule::same) return true;
+        if (slot == UnwindRule::lost) return value = Cursor::unknown, true;
         const std::uint64_t address = at(origin) + as_offset(slot);
         if (address - cursor.sp >= cfa - cursor.sp && !signal_frame) return true;
         return stack.word(address, value);

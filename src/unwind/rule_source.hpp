@@ -111,7 +111,8 @@ private:
         return cache_.insert(rule);
     }
     /// What a coroutine's first function returns to is the first instruction of a function, as glibc's makecontext and
-    /// libco have it, or a trap behind a jump (corosensei), or code without tables, known by its bytes (Boost).
+    /// libco have it, or a trap behind a jump (corosensei), or code without tables: libaco's, or known by its bytes
+    /// (Boost).
     StackStart stack_start(const UnwindRule& rule, const ModuleTable::Tables& tables) const {
         const std::uint64_t returns_to = rule.address + 1;
         const bool begins_function = tables.cfi->begins_function(returns_to, tables.bias);
@@ -120,6 +121,8 @@ private:
         const bool after_call = read_call_site(returns_to, map_).kind != CallSite::Kind::none;
         if (!after_call && known_stack_start(returns_to)) return StackStart::by_bytes;
         if (!after_call && is_trap(returns_to)) return StackStart::by_tables;
+        const bool untabled = !after_call && rule.kind == RuleKind::no_cfi && !returns_from_signal(returns_to);
+        if (untabled) return StackStart::untabled;
         if (!begins_function) return StackStart::no;
         const UnwindRule first = tables.cfi->rule(returns_to, tables.bias);
         const bool described = first.kind != RuleKind::no_cfi && !first.signal_frame;
@@ -131,9 +134,11 @@ private:
         rule.after_syscall = after_syscall(rule.address);
         // For a caller, `rule.address` is the last byte of its call.
         const bool is_caller = read_call_site(rule.address + 1, map_).kind != CallSite::Kind::none;
-        rule.from_code = rule.kind == RuleKind::no_cfi && epilogue_rule(rule.address + (is_caller ? 1 : 0), rule);
-        if (rule.kind == RuleKind::no_cfi && !rule.from_code) rule.cfa_offset = frame_before_record(rule.address);
         rule.in_file = region.kind != RegionKind::anonymous;
+        rule.from_code = rule.kind == RuleKind::no_cfi && epilogue_rule(rule.address + (is_caller ? 1 : 0), rule);
+        // A compiler at run time makes its tail calls so.
+        if (rule.ra_register != UnwindRule::none) rule.from_code = rule.from_code && rule.in_file;
+        if (rule.kind == RuleKind::no_cfi && !rule.from_code) rule.cfa_offset = frame_before_record(rule.address);
         // All of Go's functions with a frame keep records, by instructions that differ from release to release.
         rule.keeps_records = tables.cfi != nullptr && tables.cfi->is_go();
         if (rule.keeps_records) return;

@@ -33,6 +33,7 @@ enum class RecordState : std::uint8_t {
 enum class StackStart : std::uint8_t {
     no,
     by_tables,  // a function begins there, or a trap stands there: believed of a return address that is certain
+    untabled,   // code of a file without tables, behind no call: believed as by_tables
     by_bytes,   // code that is known to be one
 };
 
@@ -43,7 +44,9 @@ enum class StackStart : std::uint8_t {
 ///     fp' = [fp_origin + fp_slot], third' = [third_origin + third_slot]
 /// A register whose slot is `same` keeps its value; on aarch64 pc' is then the link register, which is `third`.
 struct UnwindRule {
-    static constexpr std::int32_t same = INT32_MIN;  // a slot's offset: the caller's value is still in the register
+    static constexpr std::int32_t same = INT32_MIN;      // a slot's offset: the caller's value is still in the register
+    static constexpr std::int32_t lost = INT32_MIN + 1;  // ... the caller's value is not known
+    static constexpr std::uint8_t none = 31;
 
     std::uint64_t address = 0;
     std::uint32_t region = CodeFrame::no_region;
@@ -67,6 +70,7 @@ struct UnwindRule {
     /// The fields above are from the epilogue or the frame of one size that the code is in (epilogue_rule,
     /// fixed_frame_rule); false: cfa_offset is what frame_before_record() gives.
     bool from_code : 1 = false;
+    std::uint8_t ra_register : 5 = none;  // the leaf's register (DWARF's number) that has pc', instead of a slot
 
     /// How code's bytes, rather than tables, describe a frame: its end is `size` bytes above SP.
     ///     (pc', sp', fp', third') = ([sp + size + ra], sp + size, [sp + size + fp], [sp + size + third])

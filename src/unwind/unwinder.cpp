@@ -99,6 +99,11 @@ public:
         return calls_.judge(return_address, callee);
     }
     bool calls_on_new_stack(std::uint64_t return_address) { return flameprobe::calls_on_new_stack(return_address); }
+    bool never_returns(std::uint64_t address) { return flameprobe::never_returns(address); }
+    bool leaf_register(const Cursor& cursor, unsigned number, std::uint64_t& value) const {
+        value = registers_->value[number];
+        return is_leaf(cursor) && value != Cursor::unknown;
+    }
     bool leave_called(std::uint64_t return_address, Cursor& cursor, StackReader& stack) {
         const CodeRegion* region = nullptr;
         const std::uint64_t target = called_at(return_address, region);
@@ -130,8 +135,7 @@ public:
     }
     std::optional<WalkEnd> step_irregular(Cursor& cursor, StackReader& stack) {
         ++irregular_steps_;
-        const bool is_leaf = cursor.pc == registers_->pc() && cursor.sp == registers_->sp();
-        return stepper_.step(cursor, is_leaf ? registers_ : nullptr, stack);
+        return stepper_.step(cursor, is_leaf(cursor) ? registers_ : nullptr, stack);
     }
     std::uint64_t function_start(std::uint64_t lookup) {
         const CodeRegion* const region = source_.map().find(lookup);
@@ -150,6 +154,10 @@ public:
     }
 
 private:
+    bool is_leaf(const Cursor& cursor) const {
+        return cursor.interrupted && cursor.pc == registers_->pc() && cursor.sp == registers_->sp();
+    }
+
     /// What the call that ends there calls, and where that lies; 0 if there is no such call.
     std::uint64_t called_at(std::uint64_t return_address, const CodeRegion*& region) {
         if (source_.map().find(return_address - 1) == nullptr) return 0;

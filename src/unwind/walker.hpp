@@ -21,6 +21,8 @@ namespace flameprobe {
 ///   const UnwindRule* frame_of_called(return_address, inside)
 ///   bool leave_called(return_address, Cursor&, StackReader&)
 ///   bool calls_on_new_stack(return_address)
+///   bool never_returns(address)
+///   bool leaf_register(cursor, number, value&)      false where the cursor is not at the leaf
 /// frame_of_called gives the rule of the function that is called right before the return address, if one rule holds
 /// from its first instruction to its last, and `inside`, unless it is 0, lies in it; else null. leave_called moves the
 /// cursor to the caller by the last rule of the function that is called there, if that is no usual one. `Recovery`
@@ -55,6 +57,9 @@ private:
         if (rule == nullptr) return not_code(cursor);
         if (rule->starts_stack != StackStart::no && !cursor.interrupted && rule->kind != RuleKind::root) {
             if (is_start(rule->starts_stack, cursor)) return WalkEnd::root;
+            // What no call leads to is no caller either.
+            const bool is_sure = rules_.rule(lookup)->starts_stack == StackStart::untabled || cursor.doubtful;
+            if (!frame_pointers && is_sure && !rules_.follows_any_call(cursor.pc)) return WalkEnd::no_unwind_info;
             rule = rules_.rule(lookup);
         }
         // A thread in the kernel stands after its `syscall`, which may be its function's last instruction.
@@ -65,8 +70,9 @@ private:
         if (rule->kind == RuleKind::root) return WalkEnd::root;
         const std::uint64_t sp = cursor.sp;
         const std::size_t new_stacks = new_stacks_;
-        // Where the call leaves the return address in a register, a leaf function may use no stack at all.
-        const std::uint64_t least_growth = Cpu::return_address_in_register && cursor.interrupted ? 0 : 1;
+        // Where the return address is in a register, the leaf may use no stack at all.
+        const bool in_register = Cpu::return_address_in_register || rule->ra_register != UnwindRule::none;
+        const std::uint64_t least_growth = in_register && cursor.interrupted ? 0 : 1;
         const End end = step(*rule, lookup, cursor);
         if (!end) {
             stack_.approach(cursor.sp);
@@ -81,7 +87,11 @@ private:
 
     End not_code(const Cursor& cursor) {
         if (!out_.frames.empty()) {
-            const bool ends = leads_nowhere<Cpu>(cursor.pc) && last_was_called() && nothing_above(cursor);
+            if (!leads_nowhere<Cpu>(cursor.pc) || !last_was_called()) return WalkEnd::bad_return;
+            const bool linked = is_linked(cursor);
+            if (!frame_pointers && cursor.doubtful && !linked) return WalkEnd::no_unwind_info;
+            // Zeros in both places are the end of a stack by the psABI, whatever lies above.
+            const bool ends = (linked && cursor.pc == 0 && cursor.fp == 0) || nothing_above(cursor, linked);
             return ends ? WalkEnd::root : WalkEnd::bad_return;
         }
         out_.frames.push_back({cursor.lookup(), cursor.sp, CodeFrame::no_region});
@@ -92,25 +102,46 @@ private:
     /// Whether the frame below was never called: the first of a coroutine.
     bool is_start(StackStart proof, const Cursor& cursor) {
         if (proof == StackStart::by_bytes) return true;
-        if (cursor.doubtful && !frame_pointers) return false;
+        const bool linked = is_linked(cursor);
+        if (!frame_pointers && cursor.doubtful && !linked) return false;
         const auto call = rules_.judge_call(cursor.pc, out_.frames.back().address);
-        return call == CallCheck::Verdict::no && last_was_called() && nothing_above(cursor);
+        return call == CallCheck::Verdict::no && last_was_called() && nothing_above(cursor, linked);
     }
     bool last_was_called() {
         return out_.frames.size() == 1 || rules_.follows_any_call(out_.frames.back().address + 1);
     }
+    /// Whether the last frame has called the one below; where that is doubtful, whether every frame has.
+    bool is_linked(const Cursor& cursor) {
+        const auto& frames = out_.frames;
+        if (frames.size() < 2 || frame_pointers) return false;
+        const std::size_t first = cursor.doubtful ? 1 : frames.size() - 1;
+        for (std::size_t at = first; at < frames.size(); ++at) {
+            const auto call = rules_.judge_call(frames[at].address + 1, frames[at - 1].address);
+            if (call == CallCheck::Verdict::no) return false;
+        }
+        return true;
+    }
     /// Whether no frame seems to lie above. Where tables are wrong for a moment (libgcc's change to a landing pad) any
     /// word may be taken for the return address, and profilers that redirect returns (uftrace) put a function's address
-    /// into every frame.
-    bool nothing_above(const Cursor& cursor) {
+    /// into every frame. `linked`: the last frame is certain, so what calls another function is not its caller; what
+    /// makes coroutines may keep their saved registers there, or other stacks.
+    bool nothing_above(const Cursor& cursor, bool linked) {
         constexpr std::uint64_t words = 512;
         std::uint64_t word = 0;
         for (std::uint64_t slot = cursor.sp, end = slot + 8 * words; slot < end && stack_.holds(slot); slot += 8) {
             if (!stack_.word(slot, word) || word == 0) continue;
             word = Cpu::strip(word);
-            if (word == cursor.pc || rules_.follows_any_call(word)) return false;
+            if ((word == cursor.pc && !leads_nowhere<Cpu>(word)) ||
+                (rules_.follows_any_call(word) && (!linked || may_have_called(word))))
+                return false;
         }
         return true;
+    }
+    /// Whether the last frame may have been called from there. Code without tables may call by ways of its own.
+    bool may_have_called(std::uint64_t return_address) {
+        if (rules_.judge_call(return_address, out_.frames.back().address) != CallCheck::Verdict::no) return true;
+        const UnwindRule* const rule = rules_.rule(return_address - 1);
+        return rule == nullptr || rule->kind == RuleKind::no_cfi;
     }
 
     const UnwindRule* before_syscall(std::uint64_t& lookup) {
@@ -149,7 +180,8 @@ private:
 
     End checked(End end, const Cursor& cursor) {
         if (end || !cursor.doubtful || cursor.interrupted || rules_.follows_any_call(cursor.pc) ||
-            no_cfi_.needs_no_call(cursor.pc) || (frame_pointers && no_cfi_.starts_stack(cursor.pc)))
+            no_cfi_.needs_no_call(cursor.pc) ||
+            ((frame_pointers || out_.frames.size() > 1) && no_cfi_.starts_stack(cursor.pc)))
             return end;
         return WalkEnd::no_unwind_info;
     }
@@ -175,8 +207,12 @@ private:
         const SavedFrame here{cursor, cfa, rule.signal_frame};
         std::uint64_t pc = cursor.pc;
         if constexpr (Cpu::return_address_in_register) pc = cursor.third;
-        if (!here.restore(stack_, rule.ra_origin, rule.ra_slot, pc) ||
-            !here.restore(stack_, rule.fp_origin, rule.fp_slot, cursor.fp) ||
+        if (rule.ra_register != UnwindRule::none) {
+            if (!rules_.leaf_register(cursor, rule.ra_register, pc)) return WalkEnd::no_unwind_info;
+        } else if (!here.restore(stack_, rule.ra_origin, rule.ra_slot, pc)) {
+            return WalkEnd::truncated;
+        }
+        if (!here.restore(stack_, rule.fp_origin, rule.fp_slot, cursor.fp) ||
             !here.restore(stack_, rule.third_origin, rule.third_slot, cursor.third))
             return WalkEnd::truncated;
         cursor.pc = rule.signal_frame ? pc : Cpu::strip(pc);
@@ -207,7 +243,16 @@ private:
                 return std::nullopt;
             }
         }
-        return no_cfi_.step(code, lookup, cursor);
+        const Cursor here = cursor;
+        const End end = no_cfi_.step(code, lookup, cursor);
+        return end && code.in_file && is_trampoline(here) ? WalkEnd::root : end;
+    }
+
+    /// Whether code without tables is where a coroutine's stack begins: it called the first function, goes on to a trap
+    /// behind that call, and has no caller itself.
+    bool is_trampoline(const Cursor& cursor) {
+        return !cursor.interrupted && is_linked(cursor) && rules_.never_returns(cursor.pc) &&
+               nothing_above(cursor, true);
     }
 
     /// By frame pointer, with two exceptions that go by CFI. The innermost frame: prologues, epilogues and leaf

@@ -5,6 +5,7 @@ import platform
 import subprocess
 import unittest
 
+from figures import is_sample
 from harness import EMULATED, MAIN_ENGINES, Case, profiled, run, shares, sized, target
 
 # As GHC's code: without tables, it is jumped into by run_in_frame, in whose frame it runs. That function's tables say where the
@@ -27,6 +28,65 @@ __asm__(".text\n"
 __attribute__((noinline)) static int enter(void) { run_in_frame(code_without_tables, 5000000); return 0; }
 int main(void) { int sum = 0; while (clock() < CLOCKS_PER_SEC / 2) sum += enter(); return sum; }
 """
+
+# Two coroutines that take turns all the time, by a switch without tables that jumps to where the other goes on, as libaco's and
+# Boost's do. How a stack begins is the program's argument.
+SWITCHED = r"""
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+#define FAR __attribute__((noinline))
+void switch_to(uint64_t *from, uint64_t *to);
+void trampoline(void);
+void protector(void);
+__asm__(".text\n"
+        ".type switch_to, @function\n.globl switch_to\nswitch_to:\n"
+        "mov (%rsp), %rdx\nlea 8(%rsp), %rcx\nmov %rdx, (%rdi)\nmov %rcx, 8(%rdi)\nmov %rbx, 16(%rdi)\nmov %rbp, 24(%rdi)\n"
+        "mov %r12, 32(%rdi)\nmov %r13, 40(%rdi)\nmov %r14, 48(%rdi)\nmov %r15, 56(%rdi)\n"
+        "mov (%rsi), %rax\nmov 8(%rsi), %rsp\nmov 16(%rsi), %rbx\nmov 24(%rsi), %rbp\n"
+        "mov 32(%rsi), %r12\nmov 40(%rsi), %r13\nmov 48(%rsi), %r14\nmov 56(%rsi), %r15\njmp *%rax\n"
+        ".size switch_to, . - switch_to\n.balign 16\n"
+        ".type trampoline, @function\n.globl trampoline\ntrampoline:\ncall *%rbx\nmov %rax, %rdi\ncall exit@PLT\nhlt\n"
+        ".size trampoline, . - trampoline\n.balign 16\n"
+        ".type protector, @function\n.globl protector\nprotector:\nand $-16, %rsp\ncall abort@PLT\nret\n"
+        ".size protector, . - protector\n");
+static uint64_t saved[3][8];
+static volatile unsigned long sink;
+static unsigned long turns;
+static void *volatile behind_call;
+FAR static void remember(void) { behind_call = __builtin_return_address(0); }
+FAR static void swap(int me) { switch_to(saved[me], saved[1 - me]); sink++; }
+#define COROUTINE(name, number) \
+    FAR static void work_##name(void) { for (int i = 0; i < 4; ++i) sink += i; } \
+    FAR static void turn_##name(void) { for (;;) { work_##name(); if (++turns % 4096 == 0 && clock() > CLOCKS_PER_SEC / 2) _exit(0); swap(number); } } \
+    FAR static void first_##name(void) { turn_##name(); sink++; }
+COROUTINE(a, 0)
+COROUTINE(b, 1)
+int main(int argc, char **argv) {
+    void (*first[])(void) = {first_a, first_b};
+    remember();
+    for (int i = 0; i < 2; ++i) {
+        char *memory = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        uint64_t *top = (uint64_t *)(memory + (1 << 20) - 512);
+        if (!strcmp(argv[1], "minus one")) *--top = -1;
+        else if (!strcmp(argv[1], "code without tables")) *--top = (uint64_t)protector;
+        else if (!strcmp(argv[1], "trampoline")) top[0] = 0x1234;
+        else *--top = 0;
+        if (!strcmp(argv[1], "registers saved above")) top[16] = (uint64_t)behind_call;
+        saved[i][0] = (uint64_t)(strcmp(argv[1], "trampoline") ? first[i] : trampoline);
+        saved[i][1] = (uint64_t)top;
+        saved[i][2] = (uint64_t)first[i];
+        saved[i][3] = 0x1234;
+    }
+    switch_to(saved[2], saved[0]);
+    return argc;
+}
+"""
+BEGINNINGS = ("zero", "minus one", "code without tables", "trampoline", "registers saved above")
 
 
 def short(frame):
@@ -92,6 +152,33 @@ class Fibers(Case):
                 whole = sum(hits for frames, hits in stacks if frames[-3:-1] == ["main", "enter"])
                 self.assertGreater(whole, 100, stacks)
                 self.assertGreaterEqual(whole, 0.95 * shares(ran.result().stacks(), "code_without_tables")[0], stacks)
+
+    def test_coroutines_that_a_jump_switches(self):
+        if platform.machine() != "x86_64":
+            self.skipTest("its code is x86-64's")
+        self.need("cc")
+        (self.directory / "switched.c").write_text(SWITCHED)
+        subprocess.run(["cc", "-O1", "-fno-ipa-icf", "-o", "switched", "switched.c"], cwd=self.directory, check=True)
+        for engine in MAIN_ENGINES:
+            for kind in BEGINNINGS:
+                with self.subTest(engine=engine, kind=kind):
+                    ran = run([self.directory / "switched", kind], self.fresh_directory(f"{kind}-{engine}"),
+                              profiled(ENGINE=engine, FREQ=499, KERNEL="off"))
+                    self.assertEqual(ran.returncode, 0, ran.stderr)
+                    stacks = [(frames[1:], hits) for frames, hits in ran.result().stacks() if is_sample(frames)]
+                    every = sum(hits for _, hits in stacks)
+                    self.assertGreater(every, 100)
+                    whole = [(frames, hits) for frames, hits in stacks if "[truncated]" not in frames]
+                    self.assertGreaterEqual(sum(hits for _, hits in whole) / every, 0.98, stacks)
+                    for frames, _ in whole:
+                        if "main" in frames:
+                            continue
+                        start = frames.pop(0) if kind == "trampoline" else "trampoline"
+                        name = frames[0].removeprefix("first_")
+                        expected = [f"first_{name}", f"turn_{name}"]
+                        self.assertIn(name, "ab")
+                        self.assertEqual([start, *frames[:2]], ["trampoline", *expected[:len(frames)]])
+                        self.assertIn([frame.removesuffix("@plt") for frame in frames[2:3]], ([], [f"work_{name}"], ["swap"], ["clock"]))
 
     def test_coroutines_of_boost(self):
         if not target("fibers-boost").exists():

@@ -77,6 +77,23 @@ bool is_trap(std::uint64_t address) {
     return address % 4 == 0 && (a64::at(address) & brk_mask) == brk;
 }
 
+bool never_returns(std::uint64_t address) {
+    constexpr std::uint64_t most = 16;  // instructions
+    for (std::uint64_t at = address; at != address + 4 * most; at += 4) {
+        if (is_trap(at)) return true;
+        const std::uint32_t code = a64::at(at);
+        const bool call = (code & 0xfc000000) == 0x94000000, moves = (code & 0xffe0ffe0) == 0xaa0003e0;
+        const bool constant = (code & 0xff800000) == 0xd2800000, system_call = code == 0xd4000001;
+        if (!call && !moves && !constant && !system_call) return false;
+    }
+    return false;
+}
+
+bool returns_from_signal(std::uint64_t address) {
+    constexpr std::uint32_t mov_x8_139 = 0xd2801168;
+    return address % 4 == 0 && a64::at(address) == mov_x8_139;
+}
+
 // The tables of glibc's _dl_runtime_resolve do not count what the PLT's first entry has pushed: they have x30 at CFA +
 // 8, and no such rule yet for the nop or BTI with which it begins.
 void mend_table_rule(UnwindRule& rule) {

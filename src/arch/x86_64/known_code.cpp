@@ -81,6 +81,14 @@ bool is_trap(std::uint64_t address) {
     return code.starts_with('\xcc') || code.starts_with('\xf4') || code.starts_with("\x0f\x0b"sv);  // int3, hlt, ud2
 }
 
+bool returns_from_signal(std::uint64_t address) {
+    constexpr std::string_view wide = "\x48\xc7\xc0\x0f\0\0\0\x0f\x05"sv, narrow = "\xb8\x0f\0\0\0\x0f\x05"sv;
+    std::array<char, wide.size()> bytes{};
+    const std::size_t size = read_self(address, std::as_writable_bytes(std::span(bytes)));
+    const std::string_view code(bytes.data(), size);
+    return code.starts_with(wide) || code.starts_with(narrow);
+}
+
 void mend_table_rule(UnwindRule&) {}
 
 }  // namespace flameprobe

@@ -15,9 +15,12 @@ namespace flameprobe::testing {
 class HandMadeRules {
 public:
     std::map<std::uint64_t, UnwindRule> rules;
-    std::set<std::uint64_t> calls;                   // return addresses that follow a call
-    std::set<std::uint64_t> certain;                 // ... to the code without CFI of the test
-    std::set<std::uint64_t> new_stacks;              // ... that is made on a new stack
+    std::set<std::uint64_t> calls;       // return addresses that follow a call
+    std::set<std::uint64_t> certain;     // ... to the code without CFI of the test
+    std::set<std::uint64_t> new_stacks;  // ... that is made on a new stack
+    std::set<std::uint64_t> elsewhere;   // ... to a function that is not the one below
+    std::set<std::uint64_t> traps;       // behind which the code leads to a trap
+    std::uint64_t in_register = 0;
     std::map<std::uint64_t, UnwindRule> one_frame;   // ... to a function that has this frame throughout
     std::map<std::uint64_t, std::uint64_t> distant;  // ... to one whose frame is that far below its return address
 
@@ -33,13 +36,17 @@ public:
         const auto found = rules.find(lookup);
         return found != rules.end() ? &found->second : nullptr;
     }
-    bool follows_any_call(std::uint64_t address) { return calls.contains(address) || certain.contains(address); }
+    bool follows_any_call(std::uint64_t address) {
+        return calls.contains(address) || certain.contains(address) || elsewhere.contains(address);
+    }
     CallCheck::Verdict judge_call(std::uint64_t address, std::uint64_t) {
         return certain.contains(address) ? CallCheck::Verdict::certain
                : calls.contains(address) ? CallCheck::Verdict::possible
                                          : CallCheck::Verdict::no;
     }
     bool calls_on_new_stack(std::uint64_t address) { return new_stacks.contains(address); }
+    bool never_returns(std::uint64_t address) { return traps.contains(address); }
+    bool leaf_register(const Cursor&, unsigned, std::uint64_t& value) { return (value = in_register) != 0; }
     const UnwindRule* frame_of_called(std::uint64_t address, std::uint64_t) {
         const auto found = one_frame.find(address);
         return found != one_frame.end() ? &found->second : nullptr;

@@ -154,6 +154,41 @@ TEST_CASE("the prologue of HotSpot's methods that call nothing has a rule at eac
     CHECK_FALSE(std::get<0>(rule_at(19)));
 }
 
+TEST_CASE("a switch of coroutines ends in a jump") {
+    // mov (%rsp), %r8; mov 8(%rsp), %rbp; ldmxcsr 16(%rsp); lea 24(%rsp), %rsp; mov %rdi, %rax; jmp *%r8
+    const std::string code = std::string(
+                                 "\x4c\x8b\x04\x24\x48\x8b\x6c\x24\x08\x0f\xae\x54\x24\x10"
+                                 "\x48\x8d\x64\x24\x18\x48\x89\xf8\x41\xff\xe0") +
+                             std::string(128, '\xcc');
+    const auto rule_at = [&](std::size_t offset) {
+        UnwindRule rule;
+        const bool known = epilogue_rule(reinterpret_cast<std::uintptr_t>(code.data()) + offset, rule);
+        return std::tuple(known, rule.cfa_offset, rule.ra_slot, rule.fp_slot, unsigned{rule.ra_register});
+    };
+    constexpr unsigned none = UnwindRule::none;
+    CHECK(rule_at(0) == std::tuple(true, 24, -24, -16, none));
+    CHECK(rule_at(4) == std::tuple(true, 24, -8, -16, 8u));
+    CHECK(rule_at(19) == std::tuple(true, 0, -8, UnwindRule::same, 8u));
+    // mov 8(%rdi), %rbp; jmp *%rax: what %rbp was is not known
+    const std::string other = std::string("\x48\x8b\x6f\x08\xff\xe0") + std::string(128, '\xcc');
+    UnwindRule rule;
+    CHECK(epilogue_rule(reinterpret_cast<std::uintptr_t>(other.data()), rule));
+    CHECK(rule.fp_slot == UnwindRule::lost);
+    CHECK(unsigned{rule.ra_register} == 0);
+}
+
+TEST_CASE("code that leads straight to a trap never returns") {
+    const auto never = [](std::string_view code) {
+        const std::string bytes = std::string(code) + std::string(64, '\x90');
+        return never_returns(reinterpret_cast<std::uintptr_t>(bytes.data()));
+    };
+    CHECK(never("\x48\x89\xc7\xe8\0\0\0\0\xf4"sv));            // mov %rax, %rdi; call; hlt
+    CHECK(never("\xb8\x3c\0\0\0\x31\xff\x0f\x05\x0f\x0b"sv));  // mov $60, %eax; xor %edi, %edi; syscall; ud2
+    CHECK_FALSE(never("\xe8\0\0\0\0\xc3\xcc"sv));              // call; ret
+    CHECK_FALSE(never("\x48\x89\xec\x5d\xf4"sv));              // mov %rbp, %rsp; pop %rbp
+    CHECK_FALSE(never("\x48\x89\xc7\xe8\0\0\0\0\x90\x90"sv));  // call; nop
+}
+
 TEST_CASE("a frame of one size is found by the instructions that make it") {
     const auto rule_behind = [](std::string_view made, std::string_view after) {
         const std::string code = std::string(40, '\0') + std::string(made) + std::string(after);
