@@ -40,8 +40,12 @@ inline bool is_growing(const std::string& path) {
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     return file && ::flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
+/// Whether the caller may not change what is in the folder: it was made before the process became another user.
+inline bool is_anothers(const std::string& folder) {
+    return ::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) != 0 && errno == EACCES;
+}
 /// Removes the folder with its profiles, if each of them `is_done` and does not grow. It gets another name first: a
-/// process that begins a profile meanwhile, and one that goes on, get theirs back.
+/// process that begins a profile meanwhile, and one that goes on, get theirs back. One that is_anothers() stays.
 inline void remove_run_folder(const std::string& folder, const std::function<bool(const std::string& name)>& is_done) {
     const auto stays = [&](const std::string& in, const std::string& name) {
         return !is_done(name) || is_growing(in + "/" + name);
@@ -50,7 +54,7 @@ inline void remove_run_folder(const std::string& folder, const std::function<boo
         const auto names = list_profiles(in);
         return !names || std::ranges::any_of(*names, [&](const std::string& name) { return stays(in, name); });
     };
-    if (any_stays(folder)) return;
+    if (any_stays(folder) || is_anothers(folder)) return;
     const std::string away = folder + ".gone." + std::to_string(::getpid());
     if (::rename(folder.c_str(), away.c_str()) != 0) return;
     if (any_stays(away)) {

@@ -348,6 +348,17 @@ print(child())"""
                         self.assertEqual(names, ["x.run"], ran.stderr)
                         self.assertIn("x.run", ran.stderr)
 
+    def test_a_first_process_that_may_become_root_again(self):
+        """As squid does. The folder is root's, and stays under its name."""
+        if os.geteuid() != 0:
+            self.skipTest("only root can become another user")
+        self.directory.chmod(0o777)
+        program = "import os, time\nos.setresuid(65534, 65534, 0)\nwhile time.process_time() < 0.3: sum(range(1000))"
+        ran = run(["/usr/bin/python3", "-c", program], self.directory, profiled(OUT=self.directory / "x", FREQ=999))
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertEqual(self.names(), ["x.folded", "x.fprobe", "x.run", "x.svg", "x.txt"], ran.stderr)
+        self.assertIn("x.run stays, since it is another user's", ran.stderr)
+
     def test_children_that_outlive_the_first_process_draw_it_again(self):
         ran = self.tree(2, 0.5, then="leave", own=0.2, OUT="daemon", FREQ=499)
         children = [int(word) for word in ran.stdout.split()]

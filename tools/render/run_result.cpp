@@ -196,7 +196,10 @@ ResultMessages Writer::write() {
             std::any_of(parts.begin(), parts.end(), [](const ProcessPart& part) { return part.has_samples; });
         if (sampled && !options_.formats.empty()) draw(parts);
     }
-    remove_run_folder(folder_, [this](const std::string& name) { return read_.contains(name); });
+    const auto is_read = [this](const std::string& name) { return read_.contains(name); };
+    remove_run_folder(folder_, is_read);
+    if (is_anothers(folder_) && std::ranges::all_of(profiles_in_run(folder_), is_read))
+        problem(folder_ + " stays, since it is another user's; the result has all that is in it");
     return std::move(messages_);
 }
 
