@@ -1,7 +1,8 @@
 // Compares the scopes that the scanner finds with those that are open: in a child process, before every instruction, or
 // at random moments of four threads.
 //
-// usage: exact step|random [SECONDS]      EXACT_VERBOSE=1 prints every difference on stderr
+// usage: exact step|random [SECONDS]      EXACT_VERBOSE=1 prints every difference on stderr; else the first
+// scopes that were found and are not open
 #include <sched.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>

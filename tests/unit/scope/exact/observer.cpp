@@ -98,20 +98,28 @@ void Observer::compare(std::uint64_t sp, std::uint64_t copy_end) {
         }
     }
     counts_.wrong += placed_.size() - next;
-    if (counts_.wrong != before.wrong) report("wrong");
-    if (counts_.missing != before.missing) report("missing");
+    constexpr std::uint64_t most_told = 20;
+    static const bool tells_all = std::getenv("EXACT_VERBOSE") != nullptr;
+    if (counts_.wrong != before.wrong && (tells_all || counts_.wrong <= most_told)) report("wrong", sp);
+    if (counts_.missing != before.missing && tells_all) report("missing", sp);
 }
 
-void Observer::report(const char* what) const {
-    if (std::getenv("EXACT_VERBOSE") == nullptr) return;
-    std::fprintf(stderr, "%s at %lx:", what, walk_.frames.empty() ? 0 : walk_.frames.front().address);
+void Observer::report(const char* what, std::uint64_t sp) const {
+    std::fprintf(stderr, "%s at sp %lx:", what, sp);
     for (int i = 0; i < truth_.depth; ++i) {
         const Noted& noted = truth_.open[i];
         std::fprintf(stderr, " %s%d@%lx", noted.certain != 0 ? "" : "?", noted.label, noted.guard);
     }
     std::fprintf(stderr, " | found");
     for (const auto& scope : placed_) std::fprintf(stderr, " %u:%s", scope.frame, scope.label->text.c_str());
-    std::fprintf(stderr, " | %zu frames, %s\n", walk_.frames.size(), std::string(describe(walk_.end)).c_str());
+    std::fprintf(stderr, " | %s, frames", std::string(describe(walk_.end)).c_str());
+    for (const auto& frame : walk_.frames) {
+        const auto* const region = map_.find(frame.address);
+        const std::string file = region == nullptr ? "?" : region->path.substr(region->path.rfind('/') + 1);
+        const std::uint64_t from = region == nullptr ? 0 : region->start - region->file_offset;
+        std::fprintf(stderr, " %s+%lx@%lx", file.c_str(), frame.address - from, frame.cfa);
+    }
+    std::fprintf(stderr, "\n");
 }
 
 }  // namespace exact

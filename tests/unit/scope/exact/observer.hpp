@@ -47,7 +47,7 @@ public:
 private:
     bool truth_of(pid_t tid);
     void compare(std::uint64_t sp, std::uint64_t copy_end);
-    void report(const char* what) const;
+    void report(const char* what, std::uint64_t sp) const;
 
     ChildMemory memory_;
     flameprobe::CodeMap map_;
