@@ -87,8 +87,9 @@ private:
 
     End not_code(const Cursor& cursor) {
         if (!out_.frames.empty()) {
-            if (!leads_nowhere<Cpu>(cursor.pc) || !last_was_called()) return WalkEnd::bad_return;
             const bool linked = is_linked(cursor);
+            if (!leads_nowhere<Cpu>(cursor.pc) && !(linked && last_is_trap(cursor))) return WalkEnd::bad_return;
+            if (!last_was_called()) return WalkEnd::bad_return;
             if (!frame_pointers && cursor.doubtful && !linked) return WalkEnd::no_unwind_info;
             // Zeros in both places are the end of a stack by the psABI, whatever lies above.
             const bool ends = (linked && cursor.pc == 0 && cursor.fp == 0) || nothing_above(cursor, linked);
@@ -106,6 +107,12 @@ private:
         if (!frame_pointers && cursor.doubtful && !linked) return false;
         const auto call = rules_.judge_call(cursor.pc, out_.frames.back().address);
         return call == CallCheck::Verdict::no && last_was_called() && nothing_above(cursor, linked);
+    }
+    /// Whether the last frame has no caller, since its code leads to a trap and what should be its return address to
+    /// none.
+    bool last_is_trap(const Cursor& cursor) {
+        return out_.frames.size() > 1 && rules_.rule(cursor.pc - 1) == nullptr &&
+               rules_.never_returns(out_.frames.back().address + 1);
     }
     bool last_was_called() {
         return out_.frames.size() == 1 || rules_.follows_any_call(out_.frames.back().address + 1);
@@ -181,7 +188,7 @@ private:
     End checked(End end, const Cursor& cursor) {
         if (end || !cursor.doubtful || cursor.interrupted || rules_.follows_any_call(cursor.pc) ||
             no_cfi_.needs_no_call(cursor.pc) ||
-            ((frame_pointers || out_.frames.size() > 1) && no_cfi_.starts_stack(cursor.pc)))
+            ((frame_pointers || out_.frames.size() > 1) && no_cfi_.starts_stack(cursor.pc)) || last_is_trap(cursor))
             return end;
         return WalkEnd::no_unwind_info;
     }

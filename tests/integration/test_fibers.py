@@ -42,6 +42,7 @@ SWITCHED = r"""
 #define FAR __attribute__((noinline))
 void switch_to(uint64_t *from, uint64_t *to);
 void trampoline(void);
+void trampoline_with_tables(void);
 void protector(void);
 __asm__(".text\n"
         ".type switch_to, @function\n.globl switch_to\nswitch_to:\n"
@@ -52,6 +53,9 @@ __asm__(".text\n"
         ".size switch_to, . - switch_to\n.balign 16\n"
         ".type trampoline, @function\n.globl trampoline\ntrampoline:\ncall *%rbx\nmov %rax, %rdi\ncall exit@PLT\nhlt\n"
         ".size trampoline, . - trampoline\n.balign 16\n"
+        ".type trampoline_with_tables, @function\n.globl trampoline_with_tables\ntrampoline_with_tables:\n.cfi_startproc\n"
+        "call *%rbx\nmov %rax, %rdi\ncall exit@PLT\nhlt\n.cfi_endproc\n"
+        ".size trampoline_with_tables, . - trampoline_with_tables\n.balign 16\n"
         ".type protector, @function\n.globl protector\nprotector:\nand $-16, %rsp\ncall abort@PLT\nret\n"
         ".size protector, . - protector\n");
 static uint64_t saved[3][8];
@@ -74,10 +78,12 @@ int main(int argc, char **argv) {
         uint64_t *top = (uint64_t *)(memory + (1 << 20) - 512);
         if (!strcmp(argv[1], "minus one")) *--top = -1;
         else if (!strcmp(argv[1], "code without tables")) *--top = (uint64_t)protector;
-        else if (!strcmp(argv[1], "trampoline")) top[0] = 0x1234;
+        else if (!strncmp(argv[1], "trampoline", 10)) top[0] = (uint64_t)saved;
         else *--top = 0;
         if (!strcmp(argv[1], "registers saved above")) top[16] = (uint64_t)behind_call;
-        saved[i][0] = (uint64_t)(strcmp(argv[1], "trampoline") ? first[i] : trampoline);
+        saved[i][0] = (uint64_t)first[i];
+        if (!strcmp(argv[1], "trampoline")) saved[i][0] = (uint64_t)trampoline;
+        if (!strcmp(argv[1], "trampoline_with_tables")) saved[i][0] = (uint64_t)trampoline_with_tables;
         saved[i][1] = (uint64_t)top;
         saved[i][2] = (uint64_t)first[i];
         saved[i][3] = 0x1234;
@@ -86,7 +92,7 @@ int main(int argc, char **argv) {
     return argc;
 }
 """
-BEGINNINGS = ("zero", "minus one", "code without tables", "trampoline", "registers saved above")
+BEGINNINGS = ("zero", "minus one", "code without tables", "trampoline", "trampoline_with_tables", "registers saved above")
 
 
 def short(frame):
@@ -173,11 +179,11 @@ class Fibers(Case):
                     for frames, _ in whole:
                         if "main" in frames:
                             continue
-                        start = frames.pop(0) if kind == "trampoline" else "trampoline"
+                        start = frames.pop(0) if "trampoline" in kind else kind
                         name = frames[0].removeprefix("first_")
                         expected = [f"first_{name}", f"turn_{name}"]
                         self.assertIn(name, "ab")
-                        self.assertEqual([start, *frames[:2]], ["trampoline", *expected[:len(frames)]])
+                        self.assertEqual([start, *frames[:2]], [kind, *expected[:len(frames)]])
                         self.assertIn([frame.removesuffix("@plt") for frame in frames[2:3]], ([], [f"work_{name}"], ["swap"], ["clock"]))
 
     def test_coroutines_of_boost(self):

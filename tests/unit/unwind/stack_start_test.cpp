@@ -56,6 +56,8 @@ TEST_CASE("a return address that no program can have ends a stack") {
     }
     scene.words[3] = 0x5555'5555'5000;  // may be code that is not known yet
     CHECK(scene.end_with_first() == WalkEnd::bad_return);
+    scene.rules.traps = {0x2001};  // but its function does not return
+    CHECK(scene.end_with_first() == WalkEnd::root);
 }
 
 TEST_CASE("code without tables behind no call is no caller") {
