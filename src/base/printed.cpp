@@ -2,16 +2,12 @@
 
 namespace flameprobe {
 
-namespace {
-
 bool is_shown(char32_t c) {
     if (c < 0x20 || (c >= 0x7F && c < 0xA0)) return false;
     if ((c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069)) return false;
     if (c == 0x2028 || c == 0x2029) return false;
     return (c & 0xFFFE) != 0xFFFE && !(c >= 0xFDD0 && c <= 0xFDEF);
 }
-
-}  // namespace
 
 std::string clean_text(std::string_view text) {
     std::string out;

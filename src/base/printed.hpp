@@ -34,6 +34,9 @@ constexpr CodePoint first_code_point(std::string_view text) {
     return {value, size};
 }
 
+/// Whether a line may show a character: not one that a terminal or an editor obeys, nor one that is none.
+bool is_shown(char32_t c);
+
 /// `text` as one line that a terminal shows and does not obey: a tab or line break becomes a space; other control
 /// characters, the controls that reorder text (U+202A..202E, U+2066..2069), noncharacters and bytes that are no UTF-8
 /// become U+FFFD.

@@ -1,13 +1,31 @@
 #include "export/json_stream.hpp"
 
+#include <cstdio>
 #include <nlohmann/json.hpp>
+
+#include "base/printed.hpp"
 
 namespace flameprobe {
 
 namespace {
 
+/// JSON itself asks for escapes of C0 only: of what else a terminal obeys, which may get it, there are escapes too.
 std::string dump(const nlohmann::json& value) {
-    return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    const std::string text = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    if (text.find_first_of("\x7f\xc2\xe2") == text.npos) return text;
+    std::string shown;
+    for (std::string_view rest = text; !rest.empty();) {
+        const CodePoint point = first_code_point(rest);
+        if (is_shown(point.value) || point.value > 0xffff) {
+            shown += rest.substr(0, point.size);
+        } else {
+            char escape[8];
+            std::snprintf(escape, sizeof escape, "\\u%04x", static_cast<unsigned>(point.value));
+            shown += escape;
+        }
+        rest.remove_prefix(point.size);
+    }
+    return shown;
 }
 
 }  // namespace

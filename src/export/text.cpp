@@ -7,10 +7,6 @@ namespace flameprobe {
 
 namespace {
 
-/// Characters that some reader takes for the end of a line or cannot show: C0, DEL, C1 (U+0085 is NEL), U+2028 and
-/// U+2029, at which JavaScript's `.` stops.
-constexpr bool is_control(char32_t c) { return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029; }
-
 /// Tools that look for a second column of counts would read `operator 12` as 12 samples of `operator`.
 void hide_trailing_number(std::string& name) {
     std::size_t at = name.size();
@@ -40,7 +36,7 @@ std::string one_line(std::string_view text) {
         const CodePoint point = first_code_point(text);
         if (point.size == 0)
             out += replacement_character;
-        else if (!is_control(point.value))
+        else if (is_shown(point.value))
             out += text.substr(0, point.size);
         else
             out += ' ';

@@ -12,7 +12,7 @@ EVIL = "a\x1b[31mX\nY\x1b[2J\x1b]0;title\x07\u009b31m\u202eb\x7f"
 WORK = """
 import ctypes, threading, time
 def work():
-    ctypes.CDLL(None).prctl(15, b"\\x1b[31mX\\nY\\x1b[2J", 0, 0, 0)
+    ctypes.CDLL(None).prctl(15, b"\\x1b[31mX\\nY\\x1b[2J\\xe2\\x80\\xae", 0, 0, 0)
     end = time.thread_time() + 0.3
     while time.thread_time() < end: sum(range(1000))
 thread = threading.Thread(target=work)
@@ -48,7 +48,7 @@ class Escapes(Case):
                              render(profile, "--thread", "nope"), render(profile, "--tree", "-o", self.place / "tree.svg"),
                              render(profile, "--event", EVIL), render(profile, "--scope", EVIL), render(profile, "-o", EVIL),
                              render(profile, "--colors", EVIL), render(profile, "--format", EVIL), render(self.place / "none"),
-                             render(profile, "--format", "folded"), render("--diff", profile, profile, "--top", "9"))
+                             *(render(profile, "--format", form) for form in ("folded", "json", "speedscope", "firefox", "otlp-json")), render("--diff", profile, profile, "--top", "9"))
         bad = self.place / "bad.folded"
         bad.write_text(f"{EVIL[:2]}[2J;b\n")
         self.assert_harmless(render(bad))
