@@ -7,9 +7,11 @@
 #include <array>
 #include <cctype>
 #include <csetjmp>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 namespace flameprobe {
 
@@ -74,6 +76,26 @@ std::string_view without_clone_marks(std::string_view name) {
     }
 }
 
+/// Whether D's demangler, which neither a callback nor a limit can stop, may be given a name. `Q` and a number in base
+/// 26, whose last digit is a small letter, stand for what begins so far before it: for an identifier (its length comes
+/// first), or for a type, which may have such references too. By these a few hundred bytes can stand for any number:
+/// `n` of them for 3^(n/3) times the name.
+bool d_name_is_bounded(std::string_view name) {
+    constexpr std::uint64_t most = std::uint64_t{16} << 20;
+    std::uint64_t size = name.size();
+    bool second = false;
+    for (std::size_t at = name.find('Q'); at != name.npos && size <= most; at = name.find('Q', at + 1)) {
+        std::size_t back = 0, digit = at + 1;
+        while (digit < name.size() && back < name.size() && name[digit] >= 'A' && name[digit] <= 'Z')
+            back = back * 26 + static_cast<std::size_t>(name[digit++] - 'A');
+        if (digit == name.size() || name[digit] < 'a' || name[digit] > 'z') continue;
+        back = back * 26 + static_cast<std::size_t>(name[digit] - 'a');
+        const bool is_type = back != 0 && back <= at && std::isdigit(static_cast<unsigned char>(name[at - back])) == 0;
+        if (is_type && std::exchange(second, !second)) size *= 2;
+    }
+    return size <= most;
+}
+
 /// D's demangler always writes the parameters, at the end: `app.f!(int).f(int) const`.
 std::string without_parameters(std::string name) {
     const auto close = name.rfind(')');
@@ -100,7 +122,7 @@ std::string demangle(std::string_view symbol) {
     if (name.starts_with("_Z"))
         if (std::string text = demangle_with(cplus_demangle_v3_callback, name); !text.empty())
             return without_thunk_parameters(std::move(text));
-    if (name.starts_with("_D") && name.size() <= longest_name)
+    if (name.starts_with("_D") && name.size() <= longest_name && d_name_is_bounded(name))
         if (const Text text(dlang_demangle(name.c_str(), DMGL_NO_OPTS)); text) return without_parameters(text.get());
     return name;
 }

@@ -89,6 +89,14 @@ TEST_CASE("names built to exhaust a demangler are returned") {
     for (int i = 60; i-- > 0;)
         pairs += "B" + base_62(i + 1 < 60 ? starts[static_cast<std::size_t>(i) + 1] : pairs.size() - 3) + "_E";
     CHECK(demangle(pairs) == pairs);
+    // As many associative arrays in D, each of two of the one before.
+    std::string arrays = "_D1f1gFHii";
+    for (std::size_t i = 0; i < 60; ++i) {
+        const char back[] = {'Q', static_cast<char>('a' + (i == 0 ? 4 : 6)), '\0'};
+        (arrays += "H" + std::string(back)) += std::string("Q") + static_cast<char>('a' + (i == 0 ? 6 : 8));
+    }
+    arrays += "Zv";
+    CHECK(demangle(arrays) == arrays);
     std::string nested = "_RNvC1a";
     for (int i = 0; i < 2000; ++i) nested += "INvC1a1b";
     CHECK(!demangle(nested).empty());
