@@ -8,8 +8,8 @@
 
 namespace flameprobe {
 
-/// `text` as one line: what no line may show (is_shown()), such as control characters and Unicode's line separators,
-/// replaced by a space, and every byte that is no UTF-8 (RFC 3629: also surrogates and overlong forms) by U+FFFD.
+/// `text` as one line. A character for which is_shown() is false, such as a control character or Unicode's line
+/// separator, becomes a space. A byte that is no UTF-8 (RFC 3629: also surrogates and overlong forms) becomes U+FFFD.
 std::string one_line(std::string_view text);
 
 /// A frame of folded text: one line, not empty, no ';', no white space at its ends. It does not end in white space and

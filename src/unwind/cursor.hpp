@@ -27,8 +27,8 @@ inline std::uint64_t as_offset(std::int32_t value) {
     return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
 }
 
-/// What those who make stacks put there as a first function's return address: zero, or what no program can have as an
-/// address, such as -1. Any other number may be code that is not known yet.
+/// Whether this return address, of the first function on a coroutine's stack, cannot be one of code: zero, -1 and other
+/// numbers outside of a program's memory, minicoro's placeholder. Any other may lie in a mapping that was not read yet.
 template <class Cpu>
 bool leads_nowhere(std::uint64_t return_address) {
     constexpr std::uint64_t first_page = 4096, beyond_all = std::uint64_t{1} << 56, minicoro = 0xdeaddeaddeaddead;

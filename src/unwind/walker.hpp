@@ -57,7 +57,7 @@ private:
         if (rule == nullptr) return not_code(cursor);
         if (rule->starts_stack != StackStart::no && !cursor.interrupted && rule->kind != RuleKind::root) {
             if (is_start(rule->starts_stack, cursor)) return WalkEnd::root;
-            // What no call leads to is no caller either.
+            // No call instruction ends at this return address, so no caller is there.
             const bool is_sure = rules_.rule(lookup)->starts_stack == StackStart::untabled || cursor.doubtful;
             if (!frame_pointers && is_sure && !rules_.follows_any_call(cursor.pc)) return WalkEnd::no_unwind_info;
             rule = rules_.rule(lookup);
