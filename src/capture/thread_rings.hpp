@@ -30,15 +30,16 @@ namespace flameprobe {
 /// The data bytes of a ring, and of the stack that each sample copies: less for each the more threads there are, where
 /// the kernel permits no more, and in a brief thread's first ring.
 ///
-/// The first size has room for 40 ms of samples, as long as there are few threads; the others for those between two
-/// drains. The last one is for as many threads as there can be.
+/// The first size has room for 80 ms of samples, as long as there are few threads, and the second for 40 ms: waking the
+/// collector costs more than the memory. The others have room for those between two drains. The last one is for as many
+/// threads as there can be.
 class RingSizes {
 public:
     struct Size {
         std::size_t bytes;
         std::uint32_t stack;
     };
-    static constexpr std::size_t steps = 5;
+    static constexpr std::size_t steps = 6;
 
     RingSizes() = default;
     /// `stack`: of a sample, where there are few threads.
@@ -50,14 +51,16 @@ public:
             sizes_[step].bytes = bytes_for(step + 1 == steps ? 3 : samples_between_drains(0), sizes_[step].stack);
         }
         const std::uint64_t wanted = frequency_ * (stack + for_one_sample) / 25;
+        sizes_[1].bytes =
+            std::max(sizes_[1].bytes, std::clamp<std::size_t>(std::bit_floor(wanted), 128 * kib, 1024 * kib));
         sizes_[0].bytes =
-            std::max(sizes_[0].bytes, std::clamp<std::size_t>(std::bit_floor(wanted), 128 * kib, 1024 * kib));
+            std::max<std::size_t>(sizes_[1].bytes, std::min<std::size_t>(2 * sizes_[1].bytes, 1024 * kib));
     }
 
     /// The step to begin with where there are so many threads; the kernel may refuse it for lack of memory that may be
     /// locked, and the next ones.
     std::size_t first(std::size_t threads) const {
-        constexpr std::size_t most[steps - 2] = {16, 64, 256};
+        constexpr std::size_t most[steps - 2] = {4, 16, 64, 256};
         std::size_t step = 0;
         while (step < std::size(most) && threads > most[step]) ++step;
         return std::max(permitted_, step);
@@ -75,7 +78,7 @@ public:
     Size of(std::size_t step, std::size_t threads, bool brief, bool one_sample) const {
         Size size = sizes_[step];
         const std::uint64_t samples = one_sample ? 1 : samples_between_drains(threads);
-        if (brief || step != 0) size.bytes = std::min(size.bytes, bytes_for(samples, size.stack));
+        if (brief || step > 1) size.bytes = std::min(size.bytes, bytes_for(samples, size.stack));
         return size;
     }
     /// Nanoseconds in which a thread that runs fills its ring.

@@ -115,11 +115,13 @@ void Sampling::stop() {
 std::uint64_t Sampling::pause_ns() const {
     if (!on()) return 2 * ns_per_second;
     const std::uint64_t fill = std::max(engine_.source->facts().fill_ns, 4 * ns_per_ms);
-    if (!profiles_.begun()) return std::min(fill / 4, flush_every_ns);
+    // A busy machine may wake the collector that late.
+    const std::uint64_t in_time = fill - std::min(fill, 30 * ns_per_ms);
+    if (!profiles_.begun()) return std::min(std::max(fill / 2, in_time), flush_every_ns);
     Recording& profile = profiles_.now();
     const bool many_allocations = profile.allocations() != nullptr && profile.allocations()->is_busy();
     if (monotonic_ns() < hurry_until_ns_ || many_allocations) return ns_per_ms;
-    const std::uint64_t by_fill = samples_before_ == profile.samples() ? fill / 2 : fill / 4;
+    const std::uint64_t by_fill = std::max(samples_before_ == profile.samples() ? fill / 2 : fill / 4, in_time);
     return std::min({by_fill, flush_every_ns, profile.waits() != nullptr ? profile.waits()->until_look_ns() : by_fill});
 }
 
