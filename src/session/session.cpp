@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <linux/capability.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -245,6 +246,9 @@ void Session::release_host_resources() noexcept {
         return;
     if (!killed_at_load({SYS_setitimer})) stop_interval_timers();
     collector_.host_ends();
+    // A child of the run only writes its last block: its end frees the ports.
+    if (family().descendant && options().one_result() && !killed_at_load({SYS_kill}) && ::kill(family().pid, 0) == 0)
+        return;
     // What follows is our work, not the host's. Where nothing was sampled nothing is written, and the end is not held
     // up.
     ask_and_wait(request_stop);
