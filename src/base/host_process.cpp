@@ -115,7 +115,11 @@ std::string executed_path() {
     return executed != nullptr ? executed : "";
 }
 
-std::string host_memory_directory() { return is_watched_from_outside() ? host_proc_directory() : "/proc/thread-self"; }
+std::string host_memory_directory() {
+    if (is_watched_from_outside()) return host_proc_directory();
+    char first = 0;
+    return ::readlink("/proc/self/exe", &first, 1) > 0 ? "/proc/self" : "/proc/thread-self";
+}
 
 std::string host_proc_directory() { return "/proc/" + std::to_string(host_process()); }
 

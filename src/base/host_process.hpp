@@ -6,6 +6,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 
@@ -19,6 +20,11 @@ pid_t host_process() noexcept;
 bool is_in_host_process() noexcept;
 /// The calling thread, as the kernel answers (kernel_answers.cpp), as getpid() does. Async-signal-safe.
 inline std::uint32_t own_tid() noexcept { return static_cast<std::uint32_t>(::gettid()); }
+
+/// Whether the collector is a thread of the host, with descriptors of its own. Then it looks up nothing in its own
+/// directory of /proc that is elsewhere too: at a thread's end the kernel drops from its cache what was looked up
+/// there, and while a busy machine holds that up, who reaps the process spins (fs/dcache.c: d_invalidate()).
+inline constinit std::atomic<bool> collector_is_thread{false};
 
 /// The host is another process, in whose memory there is no code of ours: from now on memory, maps and files are read
 /// of that one. Not to be undone; to be called again when exec has replaced its program.
@@ -36,8 +42,8 @@ bool host_has_other_image();
 
 /// "/proc/PID" of the host.
 std::string host_proc_directory();
-/// Where /proc tells of the host's memory and program. Of the calling thread where that shares it: /proc/self is the
-/// main thread, which has no memory any more once it has ended.
+/// Where /proc tells of the host's memory and program. Where the caller shares these it is /proc/self, the main thread;
+/// or the calling thread, once the main one has ended and has no memory any more.
 std::string host_memory_directory();
 
 /// The first of the host's arguments as it is now: many programs write over them what a process is for. At most 256

@@ -50,8 +50,8 @@ public:
     const struct stat& status() const { return status_; }
     bool is_regular() const { return place_ && S_ISREG(status_.st_mode); }
     /// To read it: nothing, with errno, unless it is a regular file that may be read.
-    /// By the kernel's link to what was looked at: under the path there may be another file by now. The calling thread
-    /// may have descriptors of its own.
+    /// By the kernel's link to what was looked at: under the path there may be another file by now. Not by a thread of
+    /// the host, see collector_is_thread.
     Descriptor open() const {
         constexpr int how = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
         if (!place_) return {};
@@ -59,9 +59,10 @@ public:
             errno = EINVAL;
             return {};
         }
-        const std::string link = "/proc/thread-self/fd/" + std::to_string(place_.get());
-        Descriptor file(::open(link.c_str(), how));
-        if (!file && errno == ENOENT) file = look_up(how);  // no /proc here
+        Descriptor file;
+        if (!collector_is_thread)
+            file = Descriptor(::open(("/proc/self/fd/" + std::to_string(place_.get())).c_str(), how));
+        if (!file && (collector_is_thread || errno == ENOENT)) file = look_up(how);  // or there is no /proc here
         struct stat opened {};
         if (!file || ::fstat(file.get(), &opened) != 0) return {};
         if (opened.st_dev == status_.st_dev && opened.st_ino == status_.st_ino) return file;

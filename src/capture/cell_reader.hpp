@@ -75,9 +75,9 @@ public:
     /// Reads the main thread's state in /proc, at most every 50 ms, and does nothing once the call is forbidden.
     void look(handler::State& state, std::uint64_t now_ns) {
         if (now_ns < next_ns_ || !state.may_call.load(std::memory_order_relaxed)) return;
-        if (next_ns_ == 0) own_ = filters("/proc/thread-self/status");
-        next_ns_ = now_ns + 50'000'000;
         const int now = filters("/proc/self/status");  // of the main thread
+        if (next_ns_ == 0 && now != 0) own_ = filters("/proc/thread-self/status");
+        next_ns_ = now_ns + 50'000'000;
         if (now == unknown_filters || now > own_) state.may_call.store(false, std::memory_order_relaxed);
     }
 

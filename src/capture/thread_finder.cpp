@@ -64,7 +64,8 @@ void ThreadFinder::find(bool surely) {
     if (!surely && (count == listed_ || now < next_list_ns_)) return;
     next_list_ns_ = now + count * list_ns * part_of_a_cpu;
     listed_ = count;
-    const auto running = list_other_threads();
+    // To list them the kernel makes an entry of each in its cache, the collector's too.
+    const auto running = only_main() ? std::vector{main_} : list_other_threads();
     if (running.empty() || are_of_another_program()) return;
     for (const std::uint32_t tid : running) {
         if (!is_new(tid) || tid == main_) continue;

@@ -47,6 +47,10 @@ long first_killed_call();
 /// Whether what first_killed_call() tried kills for any of these. Makes no system call.
 bool killed_at_load(std::initializer_list<long> system_calls) noexcept;
 
+/// To be called by a thread of ours that the main thread has made, and so has at most that one's filters: they are
+/// looked for there first, see collector_is_thread.
+void has_filters_of_main_thread() noexcept;
+
 /// Whether a filter in force for the calling thread would kill for any of these. Tried in a child unless the filters
 /// are those of the loading (/proc/thread-self/status; prctl(PR_GET_SECCOMP) might itself be what kills).
 bool filter_kills_for(std::span<const long> system_calls);

@@ -138,6 +138,8 @@ bool kills(long number) noexcept {
     return static_cast<std::size_t>(number) < numbers && killed[static_cast<std::size_t>(number)];
 }
 
+thread_local bool made_by_main_thread = false;
+
 /// Of the calling thread.
 int filters_here() {
     // A collector asks several times while it starts. /proc costs a short-lived process more than anything else here.
@@ -146,9 +148,12 @@ int filters_here() {
     static constinit std::atomic<void*> no_filter_thread{nullptr};
     void* const thread = __builtin_thread_pointer();
     if (no_filter_thread == thread && monotonic_ns() < no_filter_ns + known_for_ns) return 0;
-    const auto status = read_small_file("/proc/thread-self/status");
-    if (!status) return no_proc;  // there may be one
-    if (const int filters = filters_in_force(*status); filters != 0) return filters;
+    const auto of_main_thread = made_by_main_thread ? read_small_file("/proc/self/status") : std::nullopt;
+    if (!of_main_thread || filters_in_force(*of_main_thread) != 0) {
+        const auto status = read_small_file("/proc/thread-self/status");
+        if (!status) return no_proc;  // there may be one
+        if (const int filters = filters_in_force(*status); filters != 0) return filters;
+    }
     no_filter_ns = monotonic_ns();
     no_filter_thread = thread;
     return 0;
@@ -180,6 +185,8 @@ long try_in_a_child(std::span<const long> calls, std::atomic<long>& making) {
 
 constinit const std::span<const long> calls_while_sampling = while_sampling;
 constinit const std::span<const long> calls_of_engines = of_engines;
+
+void has_filters_of_main_thread() noexcept { made_by_main_thread = true; }
 
 long first_killed_call() {
     const int filters = filters_here();

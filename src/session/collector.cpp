@@ -44,6 +44,7 @@ Collector::Collector(const Options& options, PathFacts paths, OlderResults older
       }) {}
 
 int Collector::launch() {
+    made_by_main_ = own_tid() == static_cast<std::uint32_t>(::getpid());
     const AllSignalsBlocked blocked;
     const OwnThreadAttributes attributes(create_thread != ::pthread_create);
     pthread_t thread;
@@ -74,6 +75,7 @@ void* Collector::thread_main(void* self) {
 // parent's, for which that need not be done again.
 void Collector::prepare() {
     static constinit std::atomic<bool> isolated_before{false};
+    if (made_by_main_) has_filters_of_main_thread();
     commands_.set_tid(own_tid());
     ::prctl(PR_SET_NAME, "flameprobe");
     // Without this its pauses would end together with the program's own timers, and looks come just after waits.
@@ -84,6 +86,7 @@ void Collector::prepare() {
     } else {
         note_working_directory();
         isolated_before = isolate_this_thread();
+        collector_is_thread = isolated_before.load();
         if (!isolated_before) {
             sampling_.give_up(
                 "nothing is sampled: neither close_range nor unshare is permitted, without which the collector's "
@@ -146,6 +149,7 @@ bool Collector::becomes_task(std::uint32_t requests) {
 }
 
 void Collector::continue_as_task() {
+    collector_is_thread = false;
     life_.step<State::begun, State::task>();
     commands_.set_task(&task_);
     commands_.set_tid(own_tid());

@@ -84,6 +84,7 @@ private:
     CommandQueue commands_;
     Life life_;
     Birth birth_;
+    bool made_by_main_ = false;         // its thread, by the main thread
     std::uint64_t thread_used_ns_ = 0;  // CPU time of the thread before it became a task
     std::atomic<bool> without_memory_{false};
     static constexpr std::uint32_t never_told = ~std::uint32_t{0};

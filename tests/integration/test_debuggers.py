@@ -144,6 +144,18 @@ class Debuggers(Case):
         self.need("strace")
         self.traced_by(["strace", "-f", "-o", os.devnull], ENGINES, 7)
 
+    def test_the_collectors_thread_looks_up_nothing_of_its_own(self):
+        """In /proc: at a thread's end the kernel drops that from its cache, and who reaps the process may wait for it, busy."""
+        self.need("strace")
+        trace = self.directory / "trace"
+        for engine in ENGINES:
+            with self.subTest(engine=engine):
+                self.traced_by(["strace", "-f", "-e", "trace=prctl,open,openat,readlink,access", "-o", trace], [engine], 7)
+                lines = trace.read_text().splitlines()
+                own = {line.split()[0] for line in lines if 'PR_SET_NAME, "flameprobe"' in line}
+                self.assertTrue(own, lines)
+                self.assertEqual([line for line in lines if line.split()[0] in own and "/proc/thread-self" in line], [])
+
     def test_ltrace(self):
         """It plants a breakpoint in each function of a library that the program calls, and gives signals on as its own, those
         of CPU timers too. Its own exit status is 0."""
