@@ -20,6 +20,10 @@ struct CaptureOptions {
     std::string event = "cpu-clock";
     std::vector<std::string> more_events = {};  // sampled beside `event` (EventSample); no clocks
     bool switches = false;                      // report when threads leave and get a CPU (ThreadSwitched)
+    /// Events count from when they are opened, as far as the engine can, not from start(): to enable one interrupts the
+    /// CPU that had the thread last. The process has one thread, which waits for start() or whose CPU time counts
+    /// already.
+    bool at_once = false;
 };
 
 /// The largest stack copy that fits into a perf record, whose size has 16 bits (perf_event_open(2)). The engines with a
@@ -92,6 +96,8 @@ public:
     virtual ~EventSource() = default;
     virtual Result<void> start() = 0;  // may be called again after stop()
     virtual void stop() = 0;           // no sample is taken after it returns; what was taken can still be drained
+    /// As stop(), where start() will not follow: samples may still be taken, but are not drained.
+    virtual void stop_for_good() { stop(); }
     virtual void drain(RecordSink& sink) = 0;
     /// Whether drain() would give a sample, or tell of a lost one. An engine that cannot tell says true.
     virtual bool has_samples() const { return true; }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/host_process.hpp"
 #include "base/proc.hpp"
 #include "capture/perf_record.hpp"
 #include "cpu/registers.hpp"
@@ -194,6 +195,8 @@ Result<Descriptor> open_event(perf_event_attr& attr, std::uint32_t tid, int cpu)
         }
     }
 }
+
+std::uint32_t thread_for_trials() { return is_watched_from_outside() ? static_cast<std::uint32_t>(host_process()) : 0; }
 
 Result<Descriptor> open_alike(const perf_event_attr& attributes, std::uint32_t tid, int cpu) {
     perf_event_attr attr = attributes;

@@ -67,6 +67,10 @@ std::uint64_t uneven_period(std::uint64_t frequency, std::uint64_t seed);
 /// that are not permitted (the kernel: paranoid 2), for this and the following calls.
 Result<Descriptor> open_event(perf_event_attr& attributes, std::uint32_t tid, int cpu);
 
+/// For which an event is opened only to learn what is permitted. To open one for a thread interrupts the CPU that had
+/// it last, so this is the caller (0), unless another process is watched.
+std::uint32_t thread_for_trials();
+
 /// As open_event(), but with no less than the attributes ask for, since the records would have another layout: an Error
 /// then, with the reason in errno.
 Result<Descriptor> open_alike(const perf_event_attr& attributes, std::uint32_t tid, int cpu);

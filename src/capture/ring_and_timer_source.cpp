@@ -18,6 +18,7 @@ public:
 
     Result<void> start() override;
     void stop() override;
+    void stop_for_good() override;
     void drain(RecordSink& sink) override;
     bool has_samples() const override { return ring_->has_samples() || (timers_ && timers_->has_samples()); }
     const CaptureFacts& facts() const override { return facts_; }
@@ -77,6 +78,11 @@ Result<void> RingAndTimerSource::start() {
 
 void RingAndTimerSource::stop() {
     ring_->stop();
+    if (timers_) timers_->stop();
+}
+
+void RingAndTimerSource::stop_for_good() {
+    ring_->stop_for_good();
     if (timers_) timers_->stop();
 }
 

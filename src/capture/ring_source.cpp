@@ -27,7 +27,8 @@ public:
     static Result<std::unique_ptr<EventSource>> open(const CaptureOptions& options);
 
     Result<void> start() override;
-    void stop() override;
+    void stop() override { stop_rings(false); }
+    void stop_for_good() override { stop_rings(true); }
     void drain(RecordSink& sink) override;
     bool has_samples() const override;
     const CaptureFacts& facts() const override { return facts_; }
@@ -48,6 +49,7 @@ private:
     void read_maps(RecordSink& sink);
     void describe(const CaptureOptions& options);
     void note_missing();
+    void stop_rings(bool for_good);
 
     ThreadEventSettings settings_;
     RecordLayout layout_;
@@ -76,14 +78,13 @@ Result<void> RingSource::open_main(const CaptureOptions& options) {
         layout_.weight = settings_.own.sample_period;
         layout_.counts = true;
     }
-    const auto main_thread = static_cast<std::uint32_t>(host_process());
     perf_event_attr permitted = settings_.own;
-    if (const auto tried = open_event(permitted, main_thread, -1); !tried) return tried.error();
+    if (const auto tried = open_event(permitted, thread_for_trials(), -1); !tried) return tried.error();
     settings_.own = permitted;
     settings_.rate = clock_rate(permitted);
     if (options.switches) {
         settings_.switches = make_switch_attributes();
-        const auto tried = open_event(settings_.switches, main_thread, -1);
+        const auto tried = open_event(settings_.switches, thread_for_trials(), -1);
         settings_.has_switches = facts_.switches = static_cast<bool>(tried);
         if (!tried) facts_.no_switches = tried.error().message;
     }
@@ -91,9 +92,11 @@ Result<void> RingSource::open_main(const CaptureOptions& options) {
     layout_.stack = (permitted.sample_type & PERF_SAMPLE_STACK_USER) != 0;
     inherited_layout_ = layout_;
     inherited_layout_.counts = false;
+    const auto main_thread = static_cast<std::uint32_t>(host_process());
     layout_.counts_lost = permitted.read_format == PERF_FORMAT_LOST;
     choose_more_events(options);
-    if (auto opened = rings_.open_main(settings_, options, main_thread); !opened) return opened;
+    const bool at_once = options.at_once && threads_.only_main();
+    if (auto opened = rings_.open_main(settings_, options.frequency, main_thread, at_once); !opened) return opened;
     open_running();
     describe(options);
     return {};
@@ -103,8 +106,8 @@ Result<void> RingSource::open_main(const CaptureOptions& options) {
 void RingSource::choose_more_events(const CaptureOptions& options) {
     for (const std::string& name : options.more_events) {
         auto attributes = make_more_attributes(settings_.own, name, options.frequency);
-        const auto opened = attributes ? open_event(*attributes, static_cast<std::uint32_t>(host_process()), -1)
-                                       : Result<Descriptor>(attributes.error());
+        const auto opened =
+            attributes ? open_event(*attributes, thread_for_trials(), -1) : Result<Descriptor>(attributes.error());
         if (!opened) {
             facts_.no_more_events +=
                 (facts_.no_more_events.empty() ? "" : "; ") + name + " is not sampled: " + opened.error().message;
@@ -159,9 +162,9 @@ Result<void> RingSource::start() {
     return rings_.enable() ? Result<void>() : Error{"the perf event cannot be enabled"};
 }
 
-void RingSource::stop() {
+void RingSource::stop_rings(bool for_good) {
     stopped_ = true;
-    rings_.disable();
+    rings_.disable(for_good);
 }
 
 void RingSource::stop_switches() {

@@ -94,8 +94,10 @@ void SignalSource::describe(const CaptureOptions& options) {
 }
 
 Result<void> SignalSource::open_events(const CaptureOptions& options) {
-    if (auto opened = rings_.open_main(settings_, options, static_cast<std::uint32_t>(::getpid())); !opened)
-        return opened;
+    // Attributes that are not permitted go before all others are opened alike.
+    if (const auto tried = open_event(settings_.own, thread_for_trials(), -1); !tried) return tried.error();
+    const auto main_thread = static_cast<std::uint32_t>(::getpid());
+    if (auto opened = rings_.open_main(settings_, options.frequency, main_thread, false); !opened) return opened;
     threads_.find(true);
     note_missing();
     facts_.unattached_threads = threads_.without_event();
@@ -119,7 +121,7 @@ Result<void> SignalSource::start() {
 }
 
 void SignalSource::stop() {
-    rings_.disable();
+    rings_.disable(false);
     memory_.state().sampling.store(false, std::memory_order_relaxed);
     slots_.stop();
     HandlerMemory::wait_quiet();

@@ -67,13 +67,11 @@ bool ThreadRings::begin_again_smaller() {
     return true;
 }
 
-Result<void> ThreadRings::open_main(ThreadEventSettings& settings, const CaptureOptions& options, std::uint32_t tid) {
-    // Attributes that are not permitted go before all others are opened alike.
-    auto probe = open_event(settings.own, tid, -1);
-    if (!probe) return probe.error();
+Result<void> ThreadRings::open_main(const ThreadEventSettings& settings, std::uint64_t frequency, std::uint32_t tid,
+                                    bool at_once) {
     settings_ = settings;
-    sizes_ = RingSizes(options.frequency, settings_.own.sample_stack_user);
-    probe->reset();
+    sizes_ = RingSizes(frequency, settings_.own.sample_stack_user);
+    enabled_ = at_once;
     const auto opened = add(tid, false);
     if (opened.outcome != Outcome::opened) return Error{opened.why.empty() ? explain_refusal(ESRCH) : opened.why};
     return {};
@@ -163,7 +161,8 @@ void ThreadRings::enable(const ThreadEvents& thread) {
 }
 
 bool ThreadRings::enable() {
-    enabled_ = true;
+    until_ns_ = ~std::uint64_t{0};
+    if (std::exchange(enabled_, true)) return !all_.empty();  // by open_main()
     const bool again = std::exchange(paused_, false);
     for (const auto& thread : all_) {
         again ? go_on(*thread) : begin_count(*thread);
@@ -172,13 +171,15 @@ bool ThreadRings::enable() {
     return !all_.empty();
 }
 
-void ThreadRings::disable() {
+void ThreadRings::disable(bool for_good) {
     enabled_ = false;
     paused_ = true;
     for (const auto& thread : all_) {
+        if (for_good) break;
         control_others(*thread, PERF_EVENT_IOC_DISABLE);
         ::ioctl(thread->own.event.get(), PERF_EVENT_IOC_DISABLE, 0);
     }
+    until_ns_ = monotonic_ns();
 }
 
 // After a pause a settled clock goes on where it was. A brief thread's life begins again: it may be an idle one of
@@ -228,7 +229,7 @@ bool ThreadRings::ended() const {
 
 void ThreadRings::begin_round() {
     waiting_.clear();
-    round_ns_ = monotonic_ns();
+    round_ns_ = std::min(monotonic_ns(), until_ns_);
     const auto begin = [this](ThreadEvents& thread, ThreadEvents::Ring& ring) {
         ring.ring.begin_round();
         if (const std::uint64_t time = time_of_next(ring.ring); time <= round_ns_)

@@ -45,7 +45,7 @@ public:
     /// `stack`: of a sample, where there are few threads.
     RingSizes(std::uint64_t frequency, std::uint32_t stack) : frequency_(std::max<std::uint64_t>(1, frequency)) {
         constexpr std::uint32_t kib = 1024;
-        const std::uint32_t stacks[steps] = {stack, 16 * kib, 8 * kib, 4 * kib, 2 * kib};
+        const std::uint32_t stacks[steps] = {stack, stack, 16 * kib, 8 * kib, 4 * kib, 2 * kib};
         for (std::size_t step = 0; step < steps; ++step) {
             sizes_[step].stack = std::min(stacks[step], stack);
             sizes_[step].bytes = bytes_for(step + 1 == steps ? 3 : samples_between_drains(0), sizes_[step].stack);
@@ -156,8 +156,10 @@ public:
         std::string why{};  // not, if it is not opened or gone
     };
 
-    /// To be called first. Opens the main thread's events: attributes that are not permitted are cleared in `settings`.
-    Result<void> open_main(ThreadEventSettings& settings, const CaptureOptions& options, std::uint32_t tid);
+    /// To be called first. Opens the events of `tid`, the main thread; all attributes must be permitted. `at_once`:
+    /// they count from now on, as if enable() had been called.
+    Result<void> open_main(const ThreadEventSettings& settings, std::uint64_t frequency, std::uint32_t tid,
+                           bool at_once);
     /// Opens the events of another thread; records begin at once if the rings are enabled. `brief`: see ThreadClock.
     Opened add(std::uint32_t tid, bool brief, NewThreadShare share = {});
     /// Where the kernel had no memory for the rings of the last threads: closes those of all but the main thread, to be
@@ -178,7 +180,9 @@ public:
 
     /// False if the main thread's event refuses; other threads may have ended.
     bool enable();
-    void disable();
+    /// Records of a later time are not read. `for_good`: the events are left as they are, since to disable one
+    /// interrupts the CPU that had the thread last.
+    void disable(bool for_good);
     void stop_switches();
     /// Whether all threads that have events have ended, or exec has replaced the program.
     bool ended() const;
@@ -236,6 +240,7 @@ private:
     };
     std::vector<Waiting> waiting_;  // a heap
     std::uint64_t round_ns_ = 0;
+    std::uint64_t until_ns_ = ~std::uint64_t{0};  // see disable()
 };
 
 }  // namespace flameprobe

@@ -145,7 +145,10 @@ bool Collector::serve() {
 
 bool Collector::becomes_task(std::uint32_t requests) {
     const bool starts = (requests & (request_start | request_toggle)) != 0 && (requests & last_requests) == 0;
-    return life_.is(State::begun) && starts && !sampling_.broken() && sampling_.open() && sampling_.works_outside();
+    // Who asks for the start waits for it, but a signal's handler.
+    const bool at_once = (requests & request_toggle) == 0 && !is_watched_from_outside();
+    return life_.is(State::begun) && starts && !sampling_.broken() && sampling_.open(at_once) &&
+           sampling_.works_outside();
 }
 
 void Collector::continue_as_task() {
@@ -164,7 +167,7 @@ bool Collector::handle(std::uint32_t requests) {
         sampling_.give_up_signal();
         show_urgent_lines();
     }
-    if ((requests & request_stop) != 0) sampling_.stop();
+    if ((requests & request_stop) != 0) sampling_.stop(host_ends_.load(std::memory_order_relaxed));
     if ((requests & request_flush) != 0) sampling_.keep();
     if ((requests & request_replace) != 0) sampling_.complete();
     if ((requests & request_secure) != 0) sampling_.secure(next_user.exchange(no_user, std::memory_order_relaxed));

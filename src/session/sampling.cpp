@@ -18,9 +18,9 @@ constexpr std::uint64_t flush_every_ns = 100 * ns_per_ms;  // a kill loses at mo
 Sampling::Sampling(const Options& options, PathFacts paths, OlderResults older, Log& log, std::function<void()> alive)
     : options_(options), log_(log), profiles_(options, std::move(paths), older, log, std::move(alive)) {}
 
-bool Sampling::open() {
+bool Sampling::open(bool at_once) {
     if (engine_.source) return true;
-    auto engine = open_engine(options_);
+    auto engine = open_engine(options_, at_once);
     if (!engine) {
         give_up(engine.error().message);
         return false;
@@ -97,13 +97,13 @@ void Sampling::begin_recording() {
     if (!broken()) give_up_unless(profile().resume_from(not_recorded_since_));
 }
 
-void Sampling::stop() {
+void Sampling::stop(bool for_good) {
     if (!on()) return;
     const bool waited = is(Phase::waiting);
     turn(Phase::off);
     new_threads_.want(false);
     meet_threads();
-    engine_.source->stop();
+    for_good ? engine_.source->stop_for_good() : engine_.source->stop();
     if (waited && has_something_to_record()) begin_recording();
     if (!profiles_.begun()) return;
     profile().pause();
@@ -231,7 +231,7 @@ void Sampling::image_is_gone() {
                                  : profiles_.begun() && (!profile().has_content() || profile().is_launchers());
     if (!has_nothing) return;
     turn(Phase::off);
-    engine_.source->stop();
+    engine_.source->stop_for_good();
     if (profiles_.begun()) profiles_.forget();
 }
 
@@ -259,13 +259,13 @@ std::string Sampling::dump(const std::string& stem) {
 
 void Sampling::leave() {
     record_from_start();  // CPU time counts up to now, and again when the collector comes back
-    stop();
+    stop(true);
     engine_.source.reset();
     if (profiles_.begun()) give_up_unless(profile().suspend());
 }
 
 void Sampling::finish() {
-    stop();
+    stop(true);
     if (!profiles_.begun()) return profiles_.end_run();
     if (crash_record_.written()) profile().died(crash_record_);
     if (auto closed = profile().close(); !closed && !broken()) log_.warning(closed.error().message);
@@ -289,13 +289,13 @@ void Sampling::give_up_signal() {
 void Sampling::give_up(const std::string& why) {
     if (!why.empty()) log_.warning(why);
     if (!broken()) why_not_ = why;  // host threads read it from then on
-    if (on()) engine_.source->stop();
+    if (on()) engine_.source->stop_for_good();
     turn(Phase::broken);
 }
 
 void Sampling::end(const std::string& why) {
     if (profiles_.begun()) profile().remark(why);
-    stop();
+    stop(true);
     give_up(why);
 }
 

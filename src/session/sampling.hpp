@@ -37,8 +37,8 @@ public:
     NewThreads& new_threads() { return new_threads_; }
     EndedThreads& ended_threads() { return ended_threads_; }
 
-    /// Opens the engine, if that is not done. False: nothing can be sampled.
-    bool open();
+    /// Opens the engine, if that is not done. `at_once`: see CaptureOptions. False: nothing can be sampled.
+    bool open(bool at_once = false);
     /// Whether the engine works where the collector is no thread of the host.
     bool works_outside() const;
     /// Whether exec may have replaced the program: every sampled thread has ended, or nothing was recorded since it
@@ -46,7 +46,8 @@ public:
     bool may_be_replaced() const { return on() && (completed_ || engine_.source->ended()); }
     /// To be called after open(). CPU time counts from `from`, or else from now.
     void start(const std::optional<Recording::CountedTo>& from);
-    void stop();
+    /// `for_good`: start() will not follow.
+    void stop(bool for_good = false);
     /// To be called at least as often as pause_ns() says: drains samples, looks at waits, flushes, begins the next
     /// file.
     void poll();
