@@ -13,6 +13,7 @@
 #include <atomic>
 #include <new>
 
+#include "base/host_process.hpp"
 #include "base/proc.hpp"
 #include "collect/profile_file.hpp"
 #include "session/output_path.hpp"
@@ -91,6 +92,8 @@ void leave_first_process() noexcept {
 void take_orphans() noexcept {
     if (the_family != nullptr) the_family->adopted = true;
 }
+
+bool is_first_process() { return !family().forked && static_cast<int>(host_process()) == family().pid; }
 
 // A zombie has ended, though its parent may never take notice; and one that exits makes no result any more. Where /proc
 // does not show it, only its number tells: that is looked at last, since its parent may take notice meanwhile.

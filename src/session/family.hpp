@@ -27,6 +27,8 @@ struct Family {
 void leave_first_process() noexcept;
 /// From now on orphans of the run become this process's children.
 void take_orphans() noexcept;
+/// Whether the host is the first process of its run.
+bool is_first_process();
 bool first_process_lives();
 /// Where the run's results go, without their ending, as its first process would say.
 std::string run_stem(const Options& options);

@@ -221,20 +221,18 @@ void ProfileSeries::write_part() {
         log_.warning(rotation_.describe(recording_->file().created() ? recording_->file().stem() : ""));
 }
 
-bool ProfileSeries::is_first() const { return !family().forked && static_cast<int>(host_process()) == family().pid; }
-
 void ProfileSeries::give_to(uid_t user) {
-    if (options_.one_result() && is_first()) folder().give_to(user);
+    if (options_.one_result() && is_first_process()) folder().give_to(user);
 }
 
 // Children neither draw nor wait while the first process lives, which draws what they have recorded.
 void ProfileSeries::end_run() {
     if (!options_.one_result()) return;
     // The folder that the first process has made may not be its own any more.
-    const bool made_here = is_first() && begun_ && !folder().stem().empty();
+    const bool made_here = is_first_process() && begun_ && !folder().stem().empty();
     if (!folder().find() && !made_here) return;
     const bool left_to_first = !folder().drawn() && !folder().is_apart() && first_process_lives();
-    if (!is_first() && (left_to_first || folder().has_living())) return;
+    if (!is_first_process() && (left_to_first || folder().has_living())) return;
     folder().remove_if_empty();
     const auto is_removed = [&] { return ::access(folder().path().c_str(), F_OK) != 0 && errno == ENOENT; };
     if (!folder().find() && (!made_here || is_removed())) return;

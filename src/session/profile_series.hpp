@@ -64,7 +64,6 @@ public:
     void say(const std::string& sentence);
 
 private:
-    bool is_first() const;
     RunFolder& folder();
     Result<std::string> place_in_run();
     void sample_allocations();

@@ -246,8 +246,8 @@ void Session::release_host_resources() noexcept {
         return;
     if (!killed_at_load({SYS_setitimer})) stop_interval_timers();
     collector_.host_ends();
-    // A child of the run only writes its last block: its end frees the ports.
-    if (family().descendant && options().one_result() && !killed_at_load({SYS_kill}) && ::kill(family().pid, 0) == 0)
+    // What is no run's first process only writes its last block, and its end frees the ports.
+    if (!is_first_process() && options().one_result() && !killed_at_load({SYS_kill}) && ::kill(family().pid, 0) == 0)
         return;
     // What follows is our work, not the host's. Where nothing was sampled nothing is written, and the end is not held
     // up.
