@@ -9,7 +9,7 @@ import unittest
 
 import yaml
 
-from harness import COMMAND, ROOT, Case, clean_environment, run
+from harness import COMMAND, ROOT, SIZE, Case, clean_environment, run
 from test_bench import BENCH
 
 CI = ROOT / "examples" / "ci"
@@ -28,6 +28,7 @@ class Jobs(Case):
         path = f"{COMMAND.parent}:{os.environ.get('PATH', '')}"
         return run([CI / "measure", "bench.toml", results, baseline], self.directory, env=clean_environment(PATH=path, **changes))
 
+    @unittest.skipUnless(SIZE == "all", "in the quick set the jobs of GitHub measure twice and compare")
     def test_measure(self):
         text = BENCH.replace("10000, 40000", "10000")
         (self.directory / "bench.toml").write_text(text)

@@ -5,7 +5,7 @@ import os
 import unittest
 
 from formats.tools import Missing, go
-from harness import ENGINES, Case, clean_environment, profiled, run, shares
+from harness import ENGINES, SIZE, Case, clean_environment, profiled, run, shares
 
 PROGRAM = """
 package main
@@ -128,6 +128,7 @@ class Go(Case):
     def test_stripped(self):
         self.check("-ldflags=-s -w")
 
+    @unittest.skipUnless(SIZE == "all", "Go compiles its library anew for it; the quick set has host-alternate_stacks")
     def test_a_library_in_threads_that_have_an_alternate_stack(self):
         """Go's runtime asks the kernel for it, and ends the process if its handlers run elsewhere."""
         self.need("gcc")
