@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import BUILD, EMULATED, ROOT, Run, clean_environment, run, started, wait_until
+from harness import BUILD, EMULATED, ROOT, Run, clean_environment, run, sized, started, wait_until
 
 PATH = "/usr/bin:/usr/sbin:/sbin:" + os.environ.get("PATH", "")  # Debian's first: a wrapper such as ccache is no compiler
 
@@ -73,7 +73,7 @@ def ended(process, directory, begun, what):
     return Run(process.returncode, "", log, directory, time.monotonic() - begun, process.pid)
 
 
-REQUESTS = "2000" if EMULATED else "30000"
+REQUESTS = sized("10000", "30000", "2000")
 
 
 def redis(directory, env, seconds, load_of=("-n", REQUESTS, "-c", "20", "-t", "set,get,lpush,lrange_100,zadd,mset"), pause=0):
@@ -242,7 +242,7 @@ def rust(directory, env, seconds):
                           env=clean_environment(), capture_output=True, text=True, timeout=120)
     if done.returncode != 0:
         raise Missing(f"a rustc that works: {done.stderr[-300:]}")
-    return whole([directory / "rust_work", 100 * seconds], directory, env)
+    return whole([directory / "rust_work", 50 * seconds], directory, env)
 
 
 def rust_tools(*tools):

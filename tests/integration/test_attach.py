@@ -263,7 +263,7 @@ class Odd(Attach):
         self.assertFalse((self.directory / "out.html").exists(), ran.stderr)
 
     def test_one_that_ends_at_once(self):
-        for after in range(sized(20, 100)):
+        for after in range(0, *sized((20, 2), (100, 1))):
             program = self.python(f"end = time.time() + {after % 20} / 500\nwhile time.time() < end: pass")
             ran = run([COMMAND, "attach", "-f", "none", "-o", self.directory / "out", program.pid], self.directory, clean_environment())
             self.assertNotIn("No such process", ran.stderr)
@@ -296,7 +296,7 @@ class Odd(Attach):
         loop.write_text(f"#!/bin/sh\ni=0; while [ $i -lt 5000 ]; do i=$((i+1)); done\nexec {loop}\n")
         loop.chmod(0o755)
         program = self.start(loop)
-        stem, _ = self.attach("-d", "1s", "-F", "999", program.pid)
+        stem, _ = self.attach("-d", sized("400ms", "1s"), "-F", "999", program.pid)
         self.assertIsNone(program.poll())
         self.assertGreater(len(self.stacks(stem)), 0)
 
@@ -326,7 +326,7 @@ class Odd(Attach):
         """Its recorders, which see the pipe's end first, took it for alive and left the profiles in the run's folder. They did too
         where there were several, or an older result."""
         program, directory = self.python("os.fork()\nspin()"), self.fresh_directory("killed")
-        for _ in range(sized(25, 100)):
+        for _ in range(sized(8, 100)):
             attached = subprocess.Popen([COMMAND, "attach", "--tree", "-o", directory / "out", "-f", "none", str(program.pid)],
                                         stderr=subprocess.DEVNULL, env=clean_environment())
             wait_until(lambda: len(list(directory.glob("out.run/*.fprobe"))) == 2, 30, "both profiles")
@@ -652,7 +652,7 @@ class Harmless(Attach):
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         wait_until(lambda: len(os.listdir(f"/proc/{server.pid}/fd")) > 15, 30, "clients")
         before = self.facts_of(server.pid)
-        for _ in range(sized(20, 200)):
+        for _ in range(sized(8, 200)):
             ran = run([COMMAND, "attach", "-d", "20ms", "-f", "none", "-o", self.directory / "again", server.pid], self.directory,
                       clean_environment())
             if "no samples were kept" not in ran.stderr:  # a busy machine may give it no CPU in 20 ms

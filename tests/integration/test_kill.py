@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from harness import Case, Result, host, profiled, render, sized, wait_until
 
-MOMENTS = sized(12, 100)
+MOMENTS = sized(8, 100)
 FREQUENCY = 997
 # What may be missing: the drain period with generous room for a loaded machine, and the time before sampling began.
 MAY_BE_MISSING_S = 0.25

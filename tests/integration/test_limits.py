@@ -250,7 +250,7 @@ class Locked(Case):
         self.directory.chmod(0o777)
         alone = run([*user, host("limits"), "locked"], self.directory)
         self.assertEqual((alone.returncode, alone.stdout), (0, "locked 0 0 0, mapped 1 0\n"), alone.stderr)
-        for engine in ("auto", *ENGINES):
+        for engine in sized(("auto", "timer"), ("auto", *ENGINES)):
             # Waits need rings of their own, whoever samples.
             for event in sized(("cpu",) if engine != "auto" else ("cpu", "cpu,offcpu"), ("cpu", "cpu,offcpu")):
                 with self.subTest(engine=engine, event=event):
@@ -284,7 +284,7 @@ class SmallGroup(Case):
 
     def test_the_host_is_not_killed_for_its_picture(self):
         group = self.group()
-        for engine in ENGINES:
+        for engine in MAIN_ENGINES:
             for size in (40, 52, 55, 57):
                 with self.subTest(engine=engine, mebibytes=size):
                     place = self.fresh_directory(f"{engine}-{size}")
@@ -329,7 +329,7 @@ class Elsewhere(Case):
         hosts = {("ends", "return", "200"): (6, "ending by return\n"), ("ends", "int", "200"): (-2, "ending by int\n"),
                  ("threads", "short", "200"): (0, "200 short threads\n"), ("last_thread", "pthread_exit"): (0, ""),
                  ("family", "fork"): (0, "fork done\n")}
-        for engine in ENGINES:
+        for engine in MAIN_ENGINES:
             for argv, expected in hosts.items():
                 with self.subTest(engine=engine, host=argv):
                     ran = self.inside(f"{engine}-{'-'.join(argv)}", "mount -t tmpfs none /proc",
@@ -393,7 +393,7 @@ class Cores(Case):
         for mode in ("segv", "abort", "fpe", "ill", "kill"):
             with self.subTest(mode=mode):
                 alone = self.status_of(mode, self.fresh_directory(mode + "-alone"), clean_environment())
-                for engine in ENGINES:
+                for engine in MAIN_ENGINES:
                     directory = self.fresh_directory(f"{mode}-{engine}")
                     self.assertEqual(self.status_of(mode, directory, profiled(ENGINE=engine, FREQ=499, FORMAT="none")), alone)
                     shutil.rmtree(directory)
