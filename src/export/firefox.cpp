@@ -85,10 +85,6 @@ private:
     static double interval_ms(const NamedProfile& event) {
         return weighs_nanoseconds(event.run) ? static_cast<double>(event.run.period_ns) / 1e6 : 1;
     }
-    const Function& function(NodeId node) const {
-        return profile_.functions[profile_.frames[profile_.nodes[node].frame].function];
-    }
-    bool is_thread(NodeId node) const { return function(node).kind == FrameKind::thread; }
 
     void meta();
     void run_facts();
@@ -164,7 +160,7 @@ void FirefoxWriter::stack_table() {
     std::vector<NodeId> nodes;
     stack_of_node_.resize(profile_.nodes.size());
     for (NodeId node = 1; node < profile_.nodes.size(); ++node) {
-        if (is_thread(node)) continue;
+        if (profile_.function(node).kind == FrameKind::thread) continue;
         nodes.push_back(node);
         stack_of_node_[node] = static_cast<std::uint32_t>(nodes.size());
     }
@@ -178,7 +174,7 @@ void FirefoxWriter::stack_table() {
     inline_depth_.resize(profile_.frames.size());
     for (const NodeId node : nodes) {
         const NodeId parent = profile_.nodes[node].parent;
-        if (function(node).kind == FrameKind::inlined && parent != 0)
+        if (profile_.function(node).kind == FrameKind::inlined && parent != 0)
             inline_depth_[profile_.nodes[node].frame] = inline_depth_[profile_.nodes[parent].frame] + 1;
     }
 }

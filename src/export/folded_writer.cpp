@@ -48,7 +48,7 @@ struct Texts {
 std::vector<bool> processes(const NamedProfile& profile) {
     std::vector<bool> found(profile.functions.size());
     for (NodeId id = 1; profile.process_first && id < profile.nodes.size(); ++id) {
-        if (profile.nodes[id].parent == 0) found[profile.frames[profile.nodes[id].frame].function] = true;
+        if (profile.nodes[id].parent == 0) found[profile.function_of(id)] = true;
     }
     return found;
 }

@@ -47,10 +47,6 @@ ProfileTables::ProfileTables(const NamedProfile& profile, ThreadLabels threads, 
     make_samples();
 }
 
-FrameKind ProfileTables::kind(NodeId node) const {
-    return profile_.functions[profile_.frames[profile_.nodes[node].frame].function].kind;
-}
-
 void ProfileTables::make_chains() {
     for (NodeId node = 1; node < profile_.nodes.size(); ++node) {
         const auto [parent, frame] = profile_.nodes[node];
@@ -111,7 +107,7 @@ std::uint32_t ProfileTables::intern_stack(NodeId leaf) {
     for (NodeId node = leaf; node != 0; node = profile_.nodes[node].parent) {
         if (kind(node) == FrameKind::thread) continue;
         if (kind(node) == FrameKind::scope) {
-            scopes_.push_back(profile_.frames[profile_.nodes[node].frame].function);
+            scopes_.push_back(profile_.function_of(node));
             continue;
         }
         const std::uint32_t innermost = chain_of_node_[node];

@@ -75,7 +75,7 @@ private:
     using StackNode = std::pair<std::uint32_t, std::uint32_t>;  // parent stack, location
 
     ProfileTables(const NamedProfile& profile, ThreadLabels threads, std::vector<std::size_t> event_ends);
-    FrameKind kind(NodeId node) const;
+    FrameKind kind(NodeId node) const { return profile_.function(node).kind; }
     void make_chains();
     std::uint32_t chain(std::uint32_t outer, FrameId frame);
     std::uint32_t intern_stack(NodeId leaf);

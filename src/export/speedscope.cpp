@@ -47,7 +47,7 @@ struct SpeedscopeFrames {
 void stack_of(const NamedProfile& profile, NodeId leaf, std::vector<FunctionId>& stack) {
     stack.clear();
     for (NodeId node = leaf; node != 0; node = profile.nodes[node].parent) {
-        const FunctionId function = profile.frames[profile.nodes[node].frame].function;
+        const FunctionId function = profile.function_of(node);
         if (profile.functions[function].kind != FrameKind::thread || stack.empty()) stack.push_back(function);
     }
     std::reverse(stack.begin(), stack.end());

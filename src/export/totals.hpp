@@ -47,7 +47,7 @@ inline std::vector<ThreadTotal> thread_totals(const NamedProfile& profile) {
         total.hits = add_saturated(total.hits, count.hits);
         total.weight = add_saturated(total.weight, count.weight);
         if (count.node == 0) continue;
-        const Function& leaf = profile.functions[profile.frames[profile.nodes[count.node].frame].function];
+        const Function& leaf = profile.function(count.node);
         if (leaf.kind != FrameKind::note) continue;
         const std::string_view name = profile.strings.view(leaf.name);
         for (const auto& [note, sum] :

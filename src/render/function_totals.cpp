@@ -57,7 +57,7 @@ public:
     const std::vector<FunctionId>& representative() const { return of_; }
 
 private:
-    FunctionId function(NodeId node) const { return of_[profile_.frames[profile_.nodes[node].frame].function]; }
+    FunctionId function(NodeId node) const { return of_[profile_.function_of(node)]; }
 
     void weigh(Totals& totals) {
         self_.resize(profile_.nodes.size());

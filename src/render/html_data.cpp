@@ -111,8 +111,7 @@ Json threads_json(const NamedProfile& profile, const PageNumbers& numbers) {
     for (const NamedCount& count : profile.counts) {
         Json& thread = threads.at(count.thread);
         if (count.node == 0 || thread.size() > 2) continue;
-        const FrameId frame = profile.nodes[process[count.node]].frame;
-        thread.push_back(numbers.number_of[shown[profile.frames[frame].function]]);
+        thread.push_back(numbers.number_of[shown[profile.function_of(process[count.node])]]);
     }
     return threads;
 }

@@ -22,12 +22,8 @@ const NamedProfile* waiting_event(const NamedProfile& profile) {
     return nullptr;
 }
 
-const Function& function_at(const NamedProfile& profile, NodeId node) {
-    return profile.functions[profile.frames[profile.nodes[node].frame].function];
-}
-
 bool is_note(const NamedProfile& profile, NodeId node, bool (*wanted)(std::string_view)) {
-    const Function& function = function_at(profile, node);
+    const Function& function = profile.function(node);
     return function.kind == FrameKind::note && wanted(profile.strings.view(function.name));
 }
 
@@ -37,8 +33,8 @@ bool is_deadlock_text(std::string_view text) { return text == "[deadlock]"; }
 std::vector<std::string> frames_of_waiter(const NamedProfile& profile, NodeId holder) {
     std::vector<std::string> frames;
     for (NodeId node = profile.nodes[holder].parent; node != 0; node = profile.nodes[node].parent)
-        if (function_at(profile, node).kind != FrameKind::thread)
-            frames.push_back(clean_text(short_name(profile, profile.frames[profile.nodes[node].frame].function)));
+        if (profile.function(node).kind != FrameKind::thread)
+            frames.push_back(clean_text(short_name(profile, profile.function_of(node))));
     return frames;
 }
 
@@ -73,16 +69,16 @@ public:
     }
 
 private:
-    const Function& function(NodeId node) const { return function_at(profile_, node); }
     void add(const NamedCount& count) {
         const NodeId holder = first_[count.node];
         std::vector<std::string> stack;
         for (NodeId node = count.node; node != holder; node = profile_.nodes[node].parent)
-            stack.push_back(clean_text(profile_.strings.view(function(node).name)));
-        std::string name(profile_.strings.view(function(holder).name));
+            stack.push_back(clean_text(profile_.strings.view(profile_.function(node).name)));
+        std::string name(profile_.strings.view(profile_.function(holder).name));
         stack.push_back(clean_text(name.substr(held_by.size(), name.size() - held_by.size() - 1)));
         std::ranges::reverse(stack);
-        std::uint64_t& ns = locks_[std::string(lock_name(profile_.strings.view(function(holder).file)))][stack];
+        std::uint64_t& ns =
+            locks_[std::string(lock_name(profile_.strings.view(profile_.function(holder).file)))][stack];
         ns = add_saturated(ns, count.weight);
     }
 

@@ -71,7 +71,7 @@ std::string name_advice(const NamedProfile& profile) {
     }
     std::vector<bool> below(profile.nodes.size());
     for (NodeId id = 1; id < below.size(); ++id)
-        below[id] = below[profile.nodes[id].parent] || nameless[profile.frames[profile.nodes[id].frame].function];
+        below[id] = below[profile.nodes[id].parent] || nameless[profile.function_of(id)];
     std::uint64_t all = 0, part = 0;
     for (const NamedCount& count : profile.counts) {
         all = add_saturated(all, count.weight);

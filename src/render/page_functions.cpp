@@ -83,8 +83,7 @@ private:
 /// The functions that are in a stack and are shown as themselves, by name.
 std::vector<FunctionId> used_functions(const NamedProfile& profile, const std::vector<FunctionId>& shown) {
     std::vector<bool> used(profile.functions.size());
-    for (std::size_t node = 1; node < profile.nodes.size(); ++node)
-        used[shown[profile.frames[profile.nodes[node].frame].function]] = true;
+    for (std::size_t node = 1; node < profile.nodes.size(); ++node) used[shown[profile.function_of(node)]] = true;
     const std::vector<std::uint32_t> ranks = ranks_by_name(profile);
     std::vector<FunctionId> list;
     for (FunctionId id = 0; id < used.size(); ++id)

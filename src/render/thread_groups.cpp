@@ -36,7 +36,7 @@ std::vector<std::string> thread_groups(const std::vector<std::string>& names, st
 void merge_threads(NamedProfile& profile) {
     std::vector<bool> first(profile.functions.size());
     for (std::size_t node = 1; node < profile.nodes.size(); ++node) {
-        const FunctionId id = profile.frames[profile.nodes[node].frame].function;
+        const FunctionId id = profile.function_of(node);
         const bool thread = profile.functions[id].kind == FrameKind::thread;
         if (thread || (!profile.has_run && profile.nodes[node].parent == 0)) first[id] = true;
     }
@@ -56,7 +56,7 @@ GatheredThreads gather_threads(const NamedProfile& profile) {
     GatheredThreads made{shown_functions(profile), {}};
     std::set<FunctionId> used;
     for (std::size_t node = 1; node < profile.nodes.size(); ++node) {
-        const FunctionId id = profile.frames[profile.nodes[node].frame].function;
+        const FunctionId id = profile.function_of(node);
         if (profile.functions[id].kind == FrameKind::thread) used.insert(made.shown[id]);
     }
     std::vector<std::string> names;

@@ -145,6 +145,8 @@ struct NamedProfile {
     /// The run's other events, for formats that hold several: each with the same run and tables of its own.
     std::vector<NamedProfile> others;
 
+    FunctionId function_of(NodeId node) const { return frames[nodes[node].frame].function; }
+    const Function& function(NodeId node) const { return functions[function_of(node)]; }
     std::string_view name(FrameId frame) const { return strings.view(functions[frames[frame].function].name); }
 };
 

@@ -14,10 +14,6 @@ namespace {
 
 constexpr std::string_view call_note = "[kernel: ", call_function = "__x64_sys_";
 
-FrameKind kind_of(const NamedProfile& profile, NodeId node) {
-    return profile.functions[profile.frames[profile.nodes[node].frame].function].kind;
-}
-
 /// The system call that a frame of the kernel stands for; empty: none.
 std::string_view call_of(std::string_view name) {
     if (name.starts_with(call_note) && name.ends_with(']'))
@@ -27,13 +23,11 @@ std::string_view call_of(std::string_view name) {
 
 /// What a stack that ends at `node` was doing.
 std::string doing(const NamedProfile& profile, NodeId node) {
-    const auto shown = [&profile](NodeId id) {
-        return short_name(profile, profile.frames[profile.nodes[id].frame].function);
-    };
+    const auto shown = [&profile](NodeId id) { return short_name(profile, profile.function_of(id)); };
     std::string call = "kernel";
     const NodeId leaf = node;
     const auto is_kernel = [&](NodeId id) {
-        return kind_of(profile, id) == FrameKind::kernel ||
+        return profile.function(id).kind == FrameKind::kernel ||
                profile.name(profile.nodes[id].frame).starts_with("[kernel");
     };
     if (!is_kernel(leaf)) return shown(leaf);

@@ -28,7 +28,7 @@ struct Row {
 std::vector<StringId> innermost_scopes(const NamedProfile& profile) {
     std::vector<StringId> scope(profile.nodes.size());
     for (NodeId id = 1; id < profile.nodes.size(); ++id) {
-        const Function& function = profile.functions[profile.frames[profile.nodes[id].frame].function];
+        const Function& function = profile.function(id);
         scope[id] = function.kind == FrameKind::scope ? function.name : scope[profile.nodes[id].parent];
     }
     return scope;
@@ -37,7 +37,7 @@ std::vector<StringId> innermost_scopes(const NamedProfile& profile) {
 /// The innermost frame that is not a scope, since a sample may be taken between a guard and the next call.
 std::string leaf_name(const NamedProfile& profile, NodeId node, const TableNames& names) {
     for (; node != 0; node = profile.nodes[node].parent) {
-        const FunctionId id = profile.frames[profile.nodes[node].frame].function;
+        const FunctionId id = profile.function_of(node);
         if (profile.functions[id].kind != FrameKind::scope) return names.text(profile, id, 0);
     }
     return "";

@@ -53,10 +53,6 @@ Result<Marks> matching(const NamedProfile& profile, const std::string& text) {
     return marks;
 }
 
-FunctionId function_of(const NamedProfile& profile, NodeId node) {
-    return profile.frames[profile.nodes[node].frame].function;
-}
-
 /// Removes counts, and their times with them.
 void keep_counts(NamedProfile& profile, auto&& kept) {
     constexpr std::uint32_t gone = ~std::uint32_t{0};
@@ -78,7 +74,7 @@ Result<void> select(NamedProfile& profile, const std::string& text, bool keep) {
     if (!marks) return marks.error();
     Marks inside(profile.nodes.size());
     for (NodeId id = 1; id < inside.size(); ++id)  // a parent comes before its children
-        inside[id] = inside[profile.nodes[id].parent] || (*marks)[function_of(profile, id)];
+        inside[id] = inside[profile.nodes[id].parent] || (*marks)[profile.function_of(id)];
     keep_counts(profile, [&](const NamedCount& count) { return inside[count.node] == keep; });
     return {};
 }
@@ -97,8 +93,7 @@ void hide(NamedProfile& profile, const Marks& hidden, bool recursion) {
     for (NodeId id = 1; id < now.size(); ++id) {
         NamedNode& node = profile.nodes[id];
         node.parent = now[node.parent];
-        const bool again =
-            recursion && node.parent != 0 && function_of(profile, node.parent) == function_of(profile, id);
+        const bool again = recursion && node.parent != 0 && profile.function_of(node.parent) == profile.function_of(id);
         now[id] = hidden[id] || again ? node.parent : id;
     }
     NodeId note = 0;
@@ -115,7 +110,7 @@ void hide(NamedProfile& profile, const Marks& hidden, bool recursion) {
 void mark_by_role(const NamedProfile& profile, const CutOptions& options, Marks& hidden) {
     if (!options.own_code && !options.fold_glue) return;
     const std::vector<Role> roles = function_roles(profile);
-    const auto role = [&](NodeId id) { return id == 0 ? Role::own : roles[function_of(profile, id)]; };
+    const auto role = [&](NodeId id) { return id == 0 ? Role::own : roles[profile.function_of(id)]; };
     const auto foreign = [](Role of) { return of == Role::library || of == Role::glue || of == Role::kernel; };
     for (NodeId id = 1; id < hidden.size(); ++id) {
         const bool inner = options.own_code && foreign(role(id)) && foreign(role(profile.nodes[id].parent));
@@ -137,7 +132,7 @@ Result<void> hide_frames(NamedProfile& profile, const CutOptions& options) {
         if (kind == FrameKind::inlined && !options.inlined) hidden[id] = true;
     }
     Marks nodes(profile.nodes.size());
-    for (NodeId id = 1; id < nodes.size(); ++id) nodes[id] = hidden[function_of(profile, id)];
+    for (NodeId id = 1; id < nodes.size(); ++id) nodes[id] = hidden[profile.function_of(id)];
     mark_by_role(profile, options, nodes);
     hide(profile, nodes, options.fold_glue);
     return {};

@@ -78,7 +78,7 @@ double leave_out_lost(NamedProfile& profile) {
     auto counts = profile.counts;
     std::erase_if(counts, [&](const NamedCount& count) {
         if (count.node == 0) return false;
-        const Function& function = profile.functions[profile.frames[profile.nodes[count.node].frame].function];
+        const Function& function = profile.function(count.node);
         const std::string_view leaf = profile.strings.view(function.name);
         return leaf == note_text(Note::lost) || leaf == note_text(Note::throttled);
     });
@@ -200,7 +200,7 @@ std::vector<FunctionChange> function_changes(const ProfileDiff& diff) {
         const NodeId leaf = profile.counts[i].node;
         for (NodeId node = leaf; node != 0; node = profile.nodes[node].parent) {
             if (profile.nodes[node].frame >= profile.frames.size()) continue;  // frames left out of a deep stack
-            const FunctionId function = profile.frames[profile.nodes[node].frame].function;
+            const FunctionId function = profile.function_of(node);
             FunctionSums& sum = sums[function];
             if (node == leaf) {
                 sum.self_before += diff.before[i], sum.self_after += diff.after[i];

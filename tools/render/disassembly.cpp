@@ -100,7 +100,7 @@ std::unordered_map<FunctionId, Sums> sampled_addresses(const NamedProfile& profi
     for (const NamedCount& count : profile.counts) {
         if (count.weight == 0 || count.node == 0) continue;
         NodeId node = count.node;
-        const auto kind = [&] { return profile.functions[profile.frames[profile.nodes[node].frame].function].kind; };
+        const auto kind = [&] { return profile.function(node).kind; };
         const auto skip = [&](auto is_skipped) {
             while (profile.nodes[node].parent != 0 && is_skipped(kind())) node = profile.nodes[node].parent;
         };
@@ -110,8 +110,7 @@ std::unordered_map<FunctionId, Sums> sampled_addresses(const NamedProfile& profi
         skip([](FrameKind one) { return one == FrameKind::scope || one == FrameKind::inlined; });
         if (kind() != FrameKind::user) continue;
         const Location& location = profile.locations[profile.frames[leaf].location];
-        sums[shown[profile.frames[profile.nodes[node].frame].function]][{location.mapping, location.address}].add(
-            count);
+        sums[shown[profile.function_of(node)]][{location.mapping, location.address}].add(count);
     }
     return sums;
 }

@@ -78,7 +78,7 @@ MeasuredProfile memory_of(const NamedProfile& profile) {
         const auto weight = static_cast<double>(count.weight), hits = static_cast<double>(count.hits);
         measured.all.add(weight, hits);
         if (count.node == 0) continue;
-        const FunctionId function = profile.frames[profile.nodes[count.node].frame].function;
+        const FunctionId function = profile.function_of(count.node);
         measured.amounts[display_name(profile, function)].add(weight, hits);
     }
     return measured;
