@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "outside/counters.hpp"
+
 namespace flameprobe {
 
 namespace {
@@ -21,12 +23,6 @@ ProfileValue allocation_value(const std::string& event) {
                                                                      : "alloc";
     return event.ends_with("objects") ? ProfileValue{what + "_objects", "count"}
                                       : ProfileValue{what + "_space", "bytes"};
-}
-
-/// Of bytes between two samples; 1 where it is not known.
-std::uint64_t allocation_mean(const Summary& summary) {
-    const auto mean = summary.counters.find(std::string(counter::allocation_mean));
-    return mean == summary.counters.end() ? 1 : mean->second;
 }
 
 }  // namespace
@@ -48,7 +44,8 @@ ProfileValues values_of(const NamedProfile& profile) {
     }
     if (is_of_allocations(run.event)) {
         const ProfileValue value = allocation_value(run.event);
-        const std::uint64_t mean = allocation_mean(profile.summary);
+        // Of bytes between two samples; 1 where it is not known.
+        const std::uint64_t mean = counter_value(profile.summary.counters, counter::allocation_mean).value_or(1);
         if (!counts_bytes(run)) return {{value}, "space", "bytes", mean};
         return {{{"samples", "count", true}, value}, "space", "bytes", mean};
     }

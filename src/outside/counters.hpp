@@ -15,8 +15,8 @@
 
 namespace flameprobe {
 
-inline std::optional<std::uint64_t> counter_value(const Counters& counters, const std::string& name) {
-    const auto found = counters.find(name);
+inline std::optional<std::uint64_t> counter_value(const Counters& counters, std::string_view name) {
+    const auto found = counters.find(std::string(name));
     return found == counters.end() ? std::nullopt : std::optional(found->second);
 }
 

@@ -23,16 +23,15 @@ std::string of_samples(std::uint64_t hits, std::uint64_t weight, const Summary& 
 }
 
 std::string sampled_bytes_text(const Summary& summary) {
-    const auto mean = summary.counters.find(std::string(counter::allocation_mean));
-    return mean == summary.counters.end() ? "" : ", a sample every " + bytes_text(mean->second) + " in the mean";
+    const auto mean = counter_value(summary.counters, counter::allocation_mean);
+    return mean ? ", a sample every " + bytes_text(*mean) + " in the mean" : "";
 }
 
 /// What was allocated, exactly.
 std::string allocated_text(const Summary& summary) {
-    const auto bytes = summary.counters.find(std::string(counter::allocated_bytes));
-    const auto calls = summary.counters.find(std::string(counter::allocations));
-    if (bytes == summary.counters.end() || calls == summary.counters.end()) return {};
-    return bytes_text(bytes->second) + " in " + count_text(calls->second) + " allocations";
+    const auto bytes = counter_value(summary.counters, counter::allocated_bytes);
+    const auto calls = counter_value(summary.counters, counter::allocations);
+    return bytes && calls ? bytes_text(*bytes) + " in " + count_text(*calls) + " allocations" : "";
 }
 
 std::string sampling_text(const RunInfo& run, const Summary& summary) {
@@ -97,16 +96,13 @@ std::string cost_text(const Summary& summary) {
 
 /// For a profile that was divided into several files (FLAMEPROBE_MAX_SIZE), and for merged ones of which one was.
 std::string parts_text(const Summary& summary, bool merged) {
-    const auto part = summary.counters.find(std::string(counter::part));
-    const auto given_up = summary.counters.find(std::string(counter::given_up));
+    const auto part = counter_value(summary.counters, counter::part);
+    const auto given_up = counter_value(summary.counters, counter::given_up);
     std::string text;
-    if (part != summary.counters.end()) {
-        text = "this is part " + std::to_string(part->second) + " of a profile that outgrew one file";
-    }
-    if (given_up != summary.counters.end()) {
-        text += (text.empty() ? "" : "; ") + std::string(merged ? "at least " : "") + count_text(given_up->second) +
+    if (part) text = "this is part " + std::to_string(*part) + " of a profile that outgrew one file";
+    if (given_up)
+        text += (text.empty() ? "" : "; ") + std::string(merged ? "at least " : "") + count_text(*given_up) +
                 " samples of the oldest parts were given up";
-    }
     return text;
 }
 
@@ -119,9 +115,8 @@ std::string waits_text(const BlockedCall& call) {
 }
 
 std::string never_woke_text(const Summary& summary) {
-    const auto found = summary.counters.find(std::string(counter::never_woke));
-    if (found == summary.counters.end()) return {};
-    return duration_text(found->second) + " of threads that waited all the time (flameprobe-render --idle)";
+    const auto ns = counter_value(summary.counters, counter::never_woke);
+    return ns ? duration_text(*ns) + " of threads that waited all the time (flameprobe-render --idle)" : "";
 }
 
 /// How long threads waited in which system call, the longest first.
@@ -137,9 +132,9 @@ std::string blocked_text(const Summary& summary) {
 std::string used_text(const Summary& summary) {
     std::string text;
     const auto add = [&](std::string_view name, std::string_view what, std::string (*told)(std::uint64_t) = nullptr) {
-        const auto found = summary.counters.find(std::string(name));
-        if (found == summary.counters.end() || (found->second == 0 && name.starts_with("off-CPU"))) return;
-        text += (text.empty() ? "" : ", ") + (told != nullptr ? told(found->second) : count_text(found->second)) + " " +
+        const auto value = counter_value(summary.counters, name);
+        if (!value || (*value == 0 && name.starts_with("off-CPU"))) return;
+        text += (text.empty() ? "" : ", ") + (told != nullptr ? told(*value) : count_text(*value)) + " " +
                 std::string(what);
     };
     add(counter::minor_faults, "minor page faults");

@@ -23,11 +23,6 @@ public:
     Counters counters;
 };
 
-std::uint64_t value_of(const Counters& counters, const std::string& name) {
-    const auto found = counters.find(name);
-    return found == counters.end() ? 0 : found->second;
-}
-
 }  // namespace
 
 Result<WaitingRun> WaitingRun::prepare(const std::string& command) {
@@ -73,9 +68,9 @@ Waiting WaitingRun::read() const {
         ++waiting.processes;
         for (const auto& [name, value] : summary.counters) sum[name] = add_saturated(sum[name], value);
     }
-    waiting.blocked_ns = value_of(sum, "off-CPU: blocked ns");
-    waiting.preempted_ns = value_of(sum, "off-CPU: preempted ns");
-    waiting.waits = value_of(sum, "off-CPU: waits");
+    waiting.blocked_ns = counter_value(sum, "off-CPU: blocked ns").value_or(0);
+    waiting.preempted_ns = counter_value(sum, "off-CPU: preempted ns").value_or(0);
+    waiting.waits = counter_value(sum, "off-CPU: waits").value_or(0);
     waiting.calls = blocked_calls(sum);
     if (waiting.processes == 0)
         waiting.why_not = obstacle_.empty()
