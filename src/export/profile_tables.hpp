@@ -34,13 +34,6 @@ public:
         std::uint64_t address = 0;
         std::uint32_t lines_begin = 0, lines_end = 0;
     };
-    struct Amount {
-        std::uint64_t weight = 0, hits = 0;
-        void add(const Amount& more) {
-            weight = add_saturated(weight, more.weight);
-            hits = add_saturated(hits, more.hits);
-        }
-    };
     struct Sample : Amount {              // of the first event
         std::uint32_t stack = 0;          // an id
         std::uint32_t labels = 0;         // of SampleLabels

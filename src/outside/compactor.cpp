@@ -21,8 +21,7 @@ public:
 void Compactor::add(EventId event, const Sample& sample) {
     (event == 0 ? last_own_ : last_other_).time_ns = sample.time_ns;
     Sum& sum = slots_[sample.time_ns / slot_ns_][event][std::uint64_t{sample.thread} << 32 | sample.stack];
-    sum.weight = add_saturated(sum.weight, sample.weight);
-    sum.hits = add_saturated(sum.hits, sample.hits);
+    sum.add({sample.weight, sample.hits});
     sum.aged += static_cast<double>(sample.weight) * static_cast<double>(sample.age_ns);
     // Samples of several CPUs are not quite in order of time, so a slot is passed on when two later ones have begun. A
     // sample that comes later still makes a sum of its own.

@@ -32,8 +32,7 @@ public:
     void finish();
 
 private:
-    struct Sum {
-        std::uint64_t weight = 0, hits = 0;
+    struct Sum : Amount {
         double aged = 0;  // weight times age
     };
     using Sums = std::unordered_map<std::uint64_t, Sum>;  // by thread << 32 | stack

@@ -131,6 +131,15 @@ constexpr std::uint64_t multiply_saturated(std::uint64_t a, std::uint64_t b) {
     return b != 0 && a > ~std::uint64_t{0} / b ? ~std::uint64_t{0} : a * b;
 }
 
+/// What samples weigh together, and how many they are: see Sample.
+struct Amount {
+    std::uint64_t weight = 0, hits = 0;
+    void add(const Amount& more) {
+        weight = add_saturated(weight, more.weight);
+        hits = add_saturated(hits, more.hits);
+    }
+};
+
 struct Sample {
     std::uint64_t time_ns = 0;  // after the run's start
     ThreadId thread = 0;

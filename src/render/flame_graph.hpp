@@ -15,20 +15,15 @@
 
 namespace flameprobe {
 
-struct SideCount {
-    std::uint64_t weight = 0;
-    std::uint64_t hits = 0;  // 0: CPU time that is known, but was not sampled
-};
-
 /// The two sides of a comparison, as data of a page: before and after, in this order.
 struct PageSides {
-    std::array<std::string, 2> names;              // what the inputs are called
-    std::array<bool, 2> is_time{};                 // whether weights are nanoseconds
-    std::array<std::vector<SideCount>, 2> counts;  // of each of the profile's counts
-    std::vector<Fact> facts;                       // how it was compared
-    std::string summary;                           // plain text, for readers without JavaScript
-    bool by_amount = false;                        // amounts are compared, as parts of the larger side, not shares
-    bool by_self = false;                          // colours and order are by functions' own samples, else by all
+    std::array<std::string, 2> names;           // what the inputs are called
+    std::array<bool, 2> is_time{};              // whether weights are nanoseconds
+    std::array<std::vector<Amount>, 2> counts;  // of each of the profile's counts; without hits: not sampled
+    std::vector<Fact> facts;                    // how it was compared
+    std::string summary;                        // plain text, for readers without JavaScript
+    bool by_amount = false;                     // amounts are compared, as parts of the larger side, not shares
+    bool by_self = false;                       // colours and order are by functions' own samples, else by all
 };
 
 struct FlameGraphOptions {

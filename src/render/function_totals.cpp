@@ -25,14 +25,6 @@ struct Children {
     }
 };
 
-struct Amount {
-    std::uint64_t weight = 0, hits = 0;
-    void add(const Amount& other) {
-        weight = add_saturated(weight, other.weight);
-        hits = add_saturated(hits, other.hits);
-    }
-};
-
 /// Walks the trie with an explicit stack (profiles may be deeper than recursion allows), and adds a node's weight to
 /// its function unless the function is already on the path.
 class Walk {

@@ -14,11 +14,6 @@ namespace flameprobe {
 
 namespace {
 
-void append_varint(std::string& out, std::uint64_t value) {
-    for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>(value | 0x80));
-    out.push_back(static_cast<char>(value));
-}
-
 constexpr std::uint32_t no_box = ~std::uint32_t{0};
 
 class ColumnSink {
@@ -31,11 +26,11 @@ public:
     std::uint32_t open(const NewBox& box) {
         const auto id = static_cast<std::uint32_t>(boxes++);
         if (id == 0) return id;
-        append_varint(up, last_depth_ + 1 - box.depth);
+        put_varint(up, last_depth_ + 1 - box.depth);
         last_depth_ = box.depth;
         depth = std::max(depth, box.depth);
         const bool function = box.kind == BoxKind::function;
-        append_varint(fn, function ? numbers_.number_of[box.function] : numbers_.gathered);
+        put_varint(fn, function ? numbers_.number_of[box.function] : numbers_.gathered);
         if (!function) gathered_in_[box.parent] = id;
         return id;
     }
@@ -109,13 +104,13 @@ void add_counts(PageColumns& columns, const NamedProfile& profile, const ColumnS
         Count sum = *at++;
         for (; at != counts.end() && at->box == sum.box && at->thread == sum.thread && at->bin == sum.bin; ++at)
             sum.age.add(sum.weight, at->age, at->weight), sum.weight += at->weight, sum.hits += at->hits;
-        append_varint(box, sum.box - last);
-        append_varint(thread, sum.thread);
-        append_varint(weight, sum.weight);
-        append_varint(bin, sum.bin);
-        append_varint(hits, sum.hits);
-        append_varint(age, sum.age.mean_ns);
-        append_varint(oldest, sum.age.oldest_ns);
+        put_varint(box, sum.box - last);
+        put_varint(thread, sum.thread);
+        put_varint(weight, sum.weight);
+        put_varint(bin, sum.bin);
+        put_varint(hits, sum.hits);
+        put_varint(age, sum.age.mean_ns);
+        put_varint(oldest, sum.age.oldest_ns);
         weighted = weighted || sum.hits != sum.weight;
         last = sum.box;
     }
@@ -141,11 +136,11 @@ void add_steps(PageColumns& columns, const NamedProfile& profile, const ColumnSi
     std::uint32_t last = 0;
     for (const auto& [of, sum] : sums) {
         if (sum == std::pair<std::uint64_t, std::uint64_t>()) continue;
-        append_varint(box, std::get<0>(of) - std::exchange(last, std::get<0>(of)));
-        append_varint(thread, std::get<1>(of));
-        append_varint(bin, std::get<2>(of));
-        append_varint(weight, zigzag(static_cast<std::int64_t>(sum.first)));
-        append_varint(hits, zigzag(static_cast<std::int64_t>(sum.second)));
+        put_varint(box, std::get<0>(of) - std::exchange(last, std::get<0>(of)));
+        put_varint(thread, std::get<1>(of));
+        put_varint(bin, std::get<2>(of));
+        put_varint(weight, zigzag(static_cast<std::int64_t>(sum.first)));
+        put_varint(hits, zigzag(static_cast<std::int64_t>(sum.second)));
     }
     add_part(columns, "stepBox", box);
     add_part(columns, "stepThread", thread);
@@ -160,13 +155,13 @@ void add_side_counts(PageColumns& columns, const PageSides& sides, const NamedPr
     struct Count {
         std::uint32_t box;
         std::uint32_t side;
-        SideCount count;
+        Amount count;
     };
     std::vector<Count> counts;
     bool weighted = false;
     for (std::uint32_t side = 0; side < 2; ++side) {
         for (std::size_t at = 0; at < sides.counts[side].size(); ++at) {
-            const SideCount& count = sides.counts[side][at];
+            const Amount& count = sides.counts[side][at];
             if (count.weight == 0) continue;
             weighted = weighted || (count.hits != 0 && count.hits != count.weight);
             counts.push_back({sink.box_of(profile.counts[at].node), side, count});
@@ -177,10 +172,10 @@ void add_side_counts(PageColumns& columns, const PageSides& sides, const NamedPr
     std::string box, side, weight, hits;
     std::uint32_t last = 0;
     for (const Count& count : counts) {
-        append_varint(box, count.box - last);
-        append_varint(side, count.side);
-        append_varint(weight, count.count.weight);
-        append_varint(hits, count.count.hits);
+        put_varint(box, count.box - last);
+        put_varint(side, count.side);
+        put_varint(weight, count.count.weight);
+        put_varint(hits, count.count.hits);
         last = count.box;
     }
     add_part(columns, "box", box);

@@ -26,7 +26,7 @@ namespace flameprobe {
 ///   hits    of each count, where they differ from weights: samples, whatever they weigh
 /// Of a comparison each count belongs to a side instead of a thread:
 ///   side    of each count: 0 before, 1 after
-///   hits    is 0 there for time that was not sampled: see SideCount
+///   hits    is 0 there for CPU time that is known, but was not sampled
 struct PageColumns {
     std::string bytes;
     std::vector<std::pair<std::string, std::size_t>> parts;  // in the order in which they stand in `bytes`

@@ -9,22 +9,11 @@
 
 namespace flameprobe {
 
-/// The weight of samples, and their number.
-struct SampleSum {
-    std::uint64_t weight = 0;
-    std::uint64_t hits = 0;
-
-    void add(const NamedCount& count) {
-        weight += count.weight;
-        hits += count.hits;
-    }
-};
-
 /// A line of a function, and what was inlined there. Sums are of all samples.
 struct SourceLine {
     std::uint32_t line = 0;
-    SampleSum self;   // samples that end in the line
-    SampleSum total;  // and in its callees; each sample once
+    Amount self;   // samples that end in the line
+    Amount total;  // and in its callees; each sample once
     struct Inlined {
         FunctionId function = 0;
         std::vector<SourceLine> lines;
@@ -39,7 +28,7 @@ struct SourceText {
 
 struct Instruction {
     std::uint64_t address = 0;  // in the file
-    SampleSum self;
+    Amount self;
     std::string text;
 };
 

@@ -121,9 +121,7 @@ void RawProfile::keep(const Sample& sample, EventId event) {
 
 void RawProfile::add(std::uint64_t key, std::uint64_t time_ns, std::uint64_t weight, std::uint64_t hits) {
     if (filter_.times) times.add(key, time_ns, weight, hits);
-    Sum& sum = sums_[key];
-    sum.weight = add_saturated(sum.weight, weight);
-    sum.hits = add_saturated(sum.hits, hits);
+    sums_[key].add({weight, hits});
 }
 
 std::vector<bool> RawProfile::stacks_in_scope() const {

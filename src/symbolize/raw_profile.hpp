@@ -132,10 +132,7 @@ private:
     bool has_jit_dump_ = false;
     std::vector<bool> in_run_time_code_ = std::vector<bool>(1);  // by stack
     std::vector<bool> holders_ = std::vector<bool>(1);           // by stack
-    struct Sum {
-        std::uint64_t weight = 0, hits = 0;
-    };
-    std::unordered_map<std::uint64_t, Sum> sums_;  // by thread << 32 | stack
+    std::unordered_map<std::uint64_t, Amount> sums_;             // by thread << 32 | stack
 };
 
 /// Which of the profile's locations are in the stacks of the counts.

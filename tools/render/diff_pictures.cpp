@@ -122,8 +122,8 @@ private:
     const double all_;
 };
 
-std::vector<SideCount> side_counts(const std::vector<std::uint64_t>& weights, const std::vector<std::uint64_t>& hits) {
-    std::vector<SideCount> counts;
+std::vector<Amount> side_counts(const std::vector<std::uint64_t>& weights, const std::vector<std::uint64_t>& hits) {
+    std::vector<Amount> counts;
     counts.reserve(weights.size());
     for (std::size_t at = 0; at < weights.size(); ++at) counts.push_back({weights[at], hits[at]});
     return counts;

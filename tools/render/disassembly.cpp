@@ -91,7 +91,7 @@ private:
     std::unique_ptr<csh, CapstoneClose> handle_;
 };
 
-using Sums = std::map<std::pair<MappingId, std::uint64_t>, SampleSum>;  // by address as it ran
+using Sums = std::map<std::pair<MappingId, std::uint64_t>, Amount>;  // by address as it ran
 
 /// For each function the program counters of the samples that end in it or in what was inlined into it.
 std::unordered_map<FunctionId, Sums> sampled_addresses(const NamedProfile& profile) {
@@ -110,7 +110,7 @@ std::unordered_map<FunctionId, Sums> sampled_addresses(const NamedProfile& profi
         skip([](FrameKind one) { return one == FrameKind::scope || one == FrameKind::inlined; });
         if (kind() != FrameKind::user) continue;
         const Location& location = profile.locations[profile.frames[leaf].location];
-        sums[shown[profile.function_of(node)]][{location.mapping, location.address}].add(count);
+        sums[shown[profile.function_of(node)]][{location.mapping, location.address}].add({count.weight, count.hits});
     }
     return sums;
 }

@@ -11,7 +11,7 @@ namespace {
 
 /// A place in a function, or in one that was inlined there.
 struct Place {
-    SampleSum self, total;
+    Amount self, total;
     std::uint32_t counted = 0;  // the last stack that was added, plus one, so that recursion counts once
     std::map<std::pair<FunctionId, std::uint32_t>, Place> inlined;  // by function and line
 };
@@ -41,7 +41,7 @@ public:
                 add_to(*place, stack, count);
             }
             if (at == 0) {
-                place->self.add(count);
+                place->self.add({count.weight, count.hits});
                 own_[shown_[profile_.frames[frame].function]] += count.weight;
             }
         }
@@ -73,7 +73,7 @@ private:
     static void add_to(Place& place, std::uint32_t stack, const NamedCount& count) {
         if (place.counted == stack + 1) return;
         place.counted = stack + 1;
-        place.total.add(count);
+        place.total.add({count.weight, count.hits});
     }
     /// Recurses as deep as functions are inlined, which the debug information bounds.
     static SourceLine line_of(std::uint32_t number, const Place& place) {

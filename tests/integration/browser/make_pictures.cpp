@@ -192,7 +192,7 @@ bool make_source(const std::string& path) {
     const FunctionId parse = id("Parser::parse(std::string_view)");
     const FunctionId inlined = id("std::char_traits<char>::compare(char const*, char const*, unsigned long)");
     const auto periods = [&](std::uint64_t count) { return count * profile.run.period_ns; };
-    const SampleSum tested{periods(331), 110}, compared{periods(96), 32};
+    const Amount tested{periods(331), 110}, compared{periods(96), 32};
     PageSource source;
     source.functions.push_back(
         {parse,
