@@ -22,11 +22,9 @@ std::size_t encoded_size(unsigned encoding) {
         case DW_EH_PE_udata2:
             return 2;
         case DW_EH_PE_udata4:
-            return 4;
-        case DW_EH_PE_udata8:
-            return 8;
         case DW_EH_PE_sdata4:
             return 4;
+        case DW_EH_PE_udata8:
         case DW_EH_PE_sdata8:
             return 8;
         default:

@@ -1,6 +1,7 @@
 // The Firefox Profiler's processed format, version 66 (docs-developer/CHANGELOG-formats.md in its repository): readers
 // upgrade older versions and refuse newer ones, so the version is raised only when something newer is needed.
 #include <algorithm>
+#include <array>
 #include <string>
 #include <vector>
 
@@ -27,21 +28,8 @@ constexpr Category categories[] = {
 constexpr std::uint64_t inlined_subcategory = 1;
 
 std::uint64_t category_of(FrameKind kind) {
-    switch (kind) {
-        case FrameKind::user:
-        case FrameKind::inlined:
-        case FrameKind::held:
-            return 1;
-        case FrameKind::kernel:
-            return 2;
-        case FrameKind::scope:
-            return 3;
-        case FrameKind::note:
-            return 4;
-        case FrameKind::thread:
-            break;
-    }
-    return 0;
+    constexpr std::array<std::uint64_t, 8> of_kinds = {1, 1, 2, 3, 4, 0, 0, 1};  // in the order of FrameKind
+    return of_kinds[static_cast<std::size_t>(kind)];
 }
 
 class FirefoxWriter {

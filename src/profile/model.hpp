@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -48,19 +49,10 @@ constexpr bool is_holder_note(std::string_view text) { return text.starts_with("
 
 /// The note as every output shows it; empty for a number that is no Note.
 constexpr std::string_view note_text(Note note) {
-    switch (note) {
-        case Note::truncated:
-            return "[truncated]";
-        case Note::lost:
-            return "[lost]";
-        case Note::kernel_not_permitted:
-            return "[kernel, not permitted]";
-        case Note::throttled:
-            return "[throttled]";
-        case Note::overflow:
-            return "[overflow]";
-    }
-    return {};
+    constexpr std::array<std::string_view, 5> texts = {"[truncated]", "[lost]", "[kernel, not permitted]",
+                                                       "[throttled]", "[overflow]"};  // in the order of Note
+    const auto number = static_cast<std::size_t>(note);
+    return number < texts.size() ? texts[number] : std::string_view();
 }
 
 /// A stretch of address space that held one piece of code from `since_ns` on. An address that is mapped again gets a

@@ -1,6 +1,7 @@
 #include "render/describe.hpp"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "profile/model.hpp"
@@ -15,6 +16,10 @@ namespace {
 
 constexpr std::size_t longest_name = 600;  // bytes in a tooltip: enough to tell two templates apart
 
+/// What a function is, in the order of FrameKind.
+constexpr std::array<std::string_view, 8> kind_texts = {"user code", "inlined", "kernel", "scope",
+                                                        "note",      "thread",  "",       "the lock's holder"};
+
 std::string place_text(const NamedProfile& profile, const Function& function, bool process) {
     std::string text;
     const auto add = [&](std::string_view part) {
@@ -27,7 +32,7 @@ std::string place_text(const NamedProfile& profile, const Function& function, bo
     else if (function.kind == FrameKind::note)
         add(role_text(role_of_note(profile.strings.view(function.name))));
     else if (function.kind != FrameKind::user)
-        add(kind_text(function.kind));
+        add(kind_texts[static_cast<std::size_t>(function.kind)]);
     std::string place{base_name(profile.strings.view(function.file))};
     if (!place.empty() && function.line > 0) place += ":" + std::to_string(function.line);
     add(place);
@@ -80,26 +85,6 @@ std::string folded_name(const NamedProfile& profile, const CallTree& tree, const
 }
 
 }  // namespace
-
-std::string_view kind_text(FrameKind kind) {
-    switch (kind) {
-        case FrameKind::user:
-            return "user code";
-        case FrameKind::inlined:
-            return "inlined";
-        case FrameKind::kernel:
-            return "kernel";
-        case FrameKind::scope:
-            return "scope";
-        case FrameKind::note:
-            return "note";
-        case FrameKind::thread:
-            return "thread";
-        case FrameKind::held:
-            return "the lock's holder";
-    }
-    return "";
-}
 
 std::string samples_text(std::uint64_t hits) { return count_text(hits) + (hits == 1 ? " sample" : " samples"); }
 

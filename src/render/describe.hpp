@@ -8,9 +8,6 @@
 
 namespace flameprobe {
 
-/// "user code", "inlined", "kernel", ...
-std::string_view kind_text(FrameKind kind);
-
 /// "1 sample", "12,345 samples".
 std::string samples_text(std::uint64_t hits);
 /// What a weight is: "12.3 s", "4.5 MiB", "12 page-faults"; empty where it has no unit but samples.

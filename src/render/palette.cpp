@@ -61,29 +61,8 @@ constexpr std::string_view accepted = "hot, cold, mono, module";
 }  // namespace
 
 char letter_of(Role role, bool inlined) {
-    switch (role) {
-        case Role::own:
-            return inlined ? 'v' : 'u';
-        case Role::library:
-            return inlined ? 'j' : 'l';
-        case Role::glue:
-            return inlined ? 'y' : 'x';
-        case Role::kernel:
-            return 'k';
-        case Role::scope:
-            return 's';
-        case Role::thread:
-            return 't';
-        case Role::note:
-            return 'n';
-        case Role::waiting:
-            return 'w';
-        case Role::preempted:
-            return 'q';
-        case Role::held:
-            return 'h';
-    }
-    return 'n';
+    constexpr std::string_view letters = "ulxksntwqh", of_inlined = "vjyksntwqh";  // in the order of Role
+    return (inlined ? of_inlined : letters)[static_cast<std::size_t>(role)];
 }
 
 Result<Palette> Palette::by_name(std::string_view name) {

@@ -178,29 +178,11 @@ private:
 }  // namespace
 
 std::string_view role_text(Role role) {
-    switch (role) {
-        case Role::own:
-            return "own code";
-        case Role::library:
-            return "libraries";
-        case Role::glue:
-            return "glue";
-        case Role::kernel:
-            return "kernel";
-        case Role::scope:
-            return "scope";
-        case Role::note:
-            return "not known";
-        case Role::thread:
-            return "process, thread";
-        case Role::waiting:
-            return "waiting";
-        case Role::preempted:
-            return "preempted";
-        case Role::held:
-            return "waiting for its holder";
-    }
-    return "";
+    // In the order of Role.
+    constexpr std::array<std::string_view, 10> texts = {
+        "own code",  "libraries",       "glue",    "kernel",    "scope",
+        "not known", "process, thread", "waiting", "preempted", "waiting for its holder"};
+    return texts[static_cast<std::size_t>(role)];
 }
 
 Role role_of_note(std::string_view text) {

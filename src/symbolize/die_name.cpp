@@ -1,4 +1,8 @@
 // What a function's DIE, and those that it refers to, say about its name.
+#include <algorithm>
+#include <array>
+#include <utility>
+
 #include "symbolize/dwarf_names.hpp"
 
 namespace flameprobe {
@@ -40,29 +44,18 @@ struct NameAttributes {
 };
 
 std::string type_name(Dwarf_Die at) {
+    using Mark = std::pair<int, std::string_view>;
+    constexpr std::array marks_of = {Mark{DW_TAG_pointer_type, "*"}, Mark{DW_TAG_reference_type, "&"},
+                                     Mark{DW_TAG_rvalue_reference_type, "&&"}, Mark{DW_TAG_const_type, " const"},
+                                     Mark{DW_TAG_volatile_type, " volatile"}};
     std::string marks;  // behind the name, as demanglers write them
     for (int i = 0; i < most_references; ++i) {
-        switch (::dwarf_tag(&at)) {
-            case DW_TAG_pointer_type:
-                marks.insert(0, "*");
-                break;
-            case DW_TAG_reference_type:
-                marks.insert(0, "&");
-                break;
-            case DW_TAG_rvalue_reference_type:
-                marks.insert(0, "&&");
-                break;
-            case DW_TAG_const_type:
-                marks.insert(0, " const");
-                break;
-            case DW_TAG_volatile_type:
-                marks.insert(0, " volatile");
-                break;
-            default: {
-                const char* const name = text_of(at, DW_AT_name);
-                return (name == nullptr ? "..." : name) + marks;
-            }
+        const auto mark = std::ranges::find(marks_of, ::dwarf_tag(&at), &Mark::first);
+        if (mark == marks_of.end()) {
+            const char* const name = text_of(at, DW_AT_name);
+            return (name == nullptr ? "..." : name) + marks;
         }
+        marks.insert(0, mark->second);
         auto type = attribute_of(at, DW_AT_type);
         if (!type || ::dwarf_formref_die(&*type, &at) == nullptr) return "void" + marks;
     }

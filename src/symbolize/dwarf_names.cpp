@@ -1,6 +1,7 @@
 #include "symbolize/dwarf_names.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string_view>
 #include <tuple>
@@ -159,15 +160,8 @@ private:
 
 /// Whether the unit is in C, which has no scopes to look for.
 bool is_c(Dwarf_Die unit) {
-    switch (::dwarf_srclang(&unit)) {
-        case DW_LANG_C89:
-        case DW_LANG_C:
-        case DW_LANG_C99:
-        case DW_LANG_C11:
-            return true;
-        default:
-            return false;
-    }
+    constexpr std::array<int, 4> languages = {DW_LANG_C89, DW_LANG_C, DW_LANG_C99, DW_LANG_C11};
+    return std::ranges::find(languages, ::dwarf_srclang(&unit)) != languages.end();
 }
 
 /// For each of the DIEs (by their place in memory) below `unit` the scopes around it, such as `std::vector<int>::` or

@@ -1,6 +1,7 @@
 #include "symbolize/split_dwarf.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 #include "outside/byte_reader.hpp"
@@ -8,9 +9,6 @@
 namespace flameprobe {
 
 namespace {
-
-// Columns of the index. Its first version (2) has the same numbers for those used here, but no range lists.
-constexpr std::uint32_t column_info = 1, column_abbrev = 3, column_str_offsets = 6, column_rnglists = 8;
 
 Bytes share(Bytes section, std::uint64_t offset, std::uint64_t size) {
     return offset <= section.size() && size <= section.size() - offset ? section.subspan(offset, size) : Bytes{};
@@ -68,18 +66,12 @@ IndexHeader read_index_header(ByteReader& cursor) {
 
 /// The section of a column; empty if it is not used here.
 std::string_view section_of_column(std::uint32_t column, const IndexHeader& header) {
-    switch (column) {
-        case column_info:
-            return ".debug_info";
-        case column_abbrev:
-            return ".debug_abbrev";
-        case column_str_offsets:
-            return ".debug_str_offsets";
-        case column_rnglists:
-            return header.version >= 5 ? ".debug_rnglists" : "";
-        default:
-            return "";
-    }
+    // DWARF 5, table 7.1. The index's first version (2) has the same numbers for those used here, but no range lists.
+    constexpr std::array<std::string_view, 9> sections = {"", ".debug_info",        "", ".debug_abbrev",  "",
+                                                          "", ".debug_str_offsets", "", ".debug_rnglists"};
+    constexpr std::uint32_t range_lists = 8;
+    const bool known = column < sections.size() && (header.version >= 5 || column != range_lists);
+    return known ? sections[column] : std::string_view();
 }
 
 Bytes find_part(const std::vector<DebugImage::Part>& parts, std::string_view name) {

@@ -1,6 +1,7 @@
 #include "forms.hpp"
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "figures.hpp"
@@ -68,21 +69,10 @@ Table table_of(const Judgement& judgement, bool found, std::size_t most, bool lo
 }
 
 const char* kind_name(Kind kind) {
-    switch (kind) {
-        case Kind::throughput:
-            return "throughput";
-        case Kind::cost:
-            return "cpu_ns_per_unit";
-        case Kind::bytes:
-            return "bytes_per_unit";
-        case Kind::allocations:
-            return "allocations_per_unit";
-        case Kind::function_bytes:
-            return "function_bytes_per_unit";
-        case Kind::function:
-            break;
-    }
-    return "function";
+    // In the order of Kind.
+    constexpr std::array names = {"throughput",           "cpu_ns_per_unit", "bytes_per_unit",
+                                  "allocations_per_unit", "function",        "function_bytes_per_unit"};
+    return names[static_cast<std::size_t>(kind)];
 }
 
 /// What `before` and `after` are.
