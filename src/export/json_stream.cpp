@@ -10,8 +10,9 @@ namespace flameprobe {
 namespace {
 
 /// JSON itself asks for escapes of C0 only: of what else a terminal obeys, which may get it, there are escapes too.
-std::string dump(const nlohmann::json& value) {
-    const std::string text = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+template <class Json>
+std::string dump(const Json& value) {
+    const std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
     if (text.find_first_of("\x7f\xc2\xe2") == text.npos) return text;
     std::string shown;
     for (std::string_view rest = text; !rest.empty();) {
@@ -30,7 +31,9 @@ std::string dump(const nlohmann::json& value) {
 
 }  // namespace
 
-std::string json_text(std::string_view value) { return dump(value); }
+std::string json_text(std::string_view value) { return dump(nlohmann::json(value)); }
+
+std::string json_document(const nlohmann::ordered_json& value) { return dump(value); }
 
 JsonStream& JsonStream::key(std::string_view name) {
     text(name);
@@ -39,10 +42,10 @@ JsonStream& JsonStream::key(std::string_view name) {
     return *this;
 }
 
-JsonStream& JsonStream::text(std::string_view value) { return raw(dump(value)); }
+JsonStream& JsonStream::text(std::string_view value) { return raw(json_text(value)); }
 JsonStream& JsonStream::number(std::uint64_t value) { return raw(std::to_string(value)); }
 JsonStream& JsonStream::signed_number(std::int64_t value) { return raw(std::to_string(value)); }
-JsonStream& JsonStream::real(double value) { return raw(dump(value)); }
+JsonStream& JsonStream::real(double value) { return raw(dump(nlohmann::json(value))); }
 
 JsonStream& JsonStream::open(char bracket) {
     raw(std::string_view(&bracket, 1));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,8 @@ namespace flameprobe {
 
 /// In quotes; bytes that are no UTF-8 become U+FFFD.
 std::string json_text(std::string_view value);
+/// A whole document in one line.
+std::string json_document(const nlohmann::ordered_json& value);
 
 /// Commas and quoting are its own; that keys and values alternate and brackets match is the caller's. Invalid UTF-8 is
 /// replaced. The last piece is written by finish(), as a sink may throw.
@@ -38,7 +41,6 @@ public:
     JsonStream& null() { return raw("null"); }
     /// null where it is not known; where it is 0.
     JsonStream& number_if(std::optional<std::uint64_t> value) { return value ? number(*value) : null(); }
-    JsonStream& real_if(std::optional<double> value) { return value ? real(*value) : null(); }
     JsonStream& number_unless_0(std::uint64_t value) { return value != 0 ? number(value) : null(); }
 
     /// An array with what `write(element)` makes of each element.
