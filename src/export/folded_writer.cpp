@@ -17,28 +17,6 @@ namespace flameprobe {
 
 namespace {
 
-/// Stacks whose frames have equal texts are one node here, whatever functions, lines and threads they came from. A
-/// node's children are in the order of their texts, so the same profile always gives the same tree. And no neighbour
-/// interrupts a frame's subtree, such as `a.cold`, which as text sorts between `a` and `a;b`.
-class TextTree {
-public:
-    explicit TextTree(const NamedProfile& profile);
-
-    static constexpr std::uint32_t none = 0;  // node 0 is the root
-    std::uint32_t first_child(std::uint32_t node) const { return first_child_[node]; }
-    std::uint32_t next_sibling(std::uint32_t node) const { return next_sibling_[node]; }
-    /// Weight of the samples that end here.
-    std::uint64_t self(std::uint32_t node) const { return self_[node]; }
-    const std::string& text(std::uint32_t node) const { return texts_[keys_[node]]; }
-
-private:
-    std::vector<std::uint32_t> keys_;  // into texts_, which are sorted
-    std::vector<std::uint32_t> first_child_;
-    std::vector<std::uint32_t> next_sibling_;
-    std::vector<std::uint64_t> self_;
-    std::vector<std::string> texts_;
-};
-
 struct Texts {
     std::vector<std::string> sorted;
     std::vector<std::uint32_t> of_function;  // index into `sorted`
@@ -90,36 +68,56 @@ std::vector<std::uint32_t> by_key(const std::vector<std::uint32_t>& keys, std::s
     return nodes;
 }
 
-TextTree::TextTree(const NamedProfile& profile) {
-    Texts texts = sorted_texts(profile);
-    texts_ = std::move(texts.sorted);
+/// Stacks whose frames have equal texts are one node here, whatever functions, lines and threads they came from. A
+/// node's children are in the order of their texts, so the same profile always gives the same tree. And no neighbour
+/// interrupts a frame's subtree, such as `a.cold`, which as text sorts between `a` and `a;b`.
+class TextTree {
+public:
+    explicit TextTree(const NamedProfile& profile) {
+        Texts texts = sorted_texts(profile);
+        texts_ = std::move(texts.sorted);
 
-    std::vector<std::uint32_t> parents{0};
-    keys_ = {0};
-    {
-        TrieIndex index;
-        const auto node_at = [&](std::uint32_t id) { return std::pair(parents[id], keys_[id]); };
-        std::vector<std::uint32_t> merged(std::max<std::size_t>(profile.nodes.size(), 1));
-        for (NodeId node = 1; node < profile.nodes.size(); ++node) {
-            const NamedNode& named = profile.nodes[node];
-            const std::uint32_t parent = merged[named.parent];
-            const std::uint32_t key = texts.of_function[profile.frames[named.frame].function];
-            const auto next = static_cast<std::uint32_t>(keys_.size());
-            merged[node] = index.find_or_claim(parent, key, next, node_at);
-            if (merged[node] != next) continue;
-            parents.push_back(parent);
-            keys_.push_back(key);
+        std::vector<std::uint32_t> parents{0};
+        keys_ = {0};
+        {
+            TrieIndex index;
+            const auto node_at = [&](std::uint32_t id) { return std::pair(parents[id], keys_[id]); };
+            std::vector<std::uint32_t> merged(std::max<std::size_t>(profile.nodes.size(), 1));
+            for (NodeId node = 1; node < profile.nodes.size(); ++node) {
+                const NamedNode& named = profile.nodes[node];
+                const std::uint32_t parent = merged[named.parent];
+                const std::uint32_t key = texts.of_function[profile.frames[named.frame].function];
+                const auto next = static_cast<std::uint32_t>(keys_.size());
+                merged[node] = index.find_or_claim(parent, key, next, node_at);
+                if (merged[node] != next) continue;
+                parents.push_back(parent);
+                keys_.push_back(key);
+            }
+            self_.resize(keys_.size());
+            for (const NamedCount& count : profile.counts) self_[merged[count.node]] += count.weight;
         }
-        self_.resize(keys_.size());
-        for (const NamedCount& count : profile.counts) self_[merged[count.node]] += count.weight;
+
+        first_child_.resize(keys_.size());
+        next_sibling_.resize(keys_.size());
+        const auto sorted = by_key(keys_, texts_.size());
+        for (auto node = sorted.rbegin(); node != sorted.rend(); ++node)
+            next_sibling_[*node] = std::exchange(first_child_[parents[*node]], *node);
     }
 
-    first_child_.resize(keys_.size());
-    next_sibling_.resize(keys_.size());
-    const auto sorted = by_key(keys_, texts_.size());
-    for (auto node = sorted.rbegin(); node != sorted.rend(); ++node)
-        next_sibling_[*node] = std::exchange(first_child_[parents[*node]], *node);
-}
+    static constexpr std::uint32_t none = 0;  // node 0 is the root
+    std::uint32_t first_child(std::uint32_t node) const { return first_child_[node]; }
+    std::uint32_t next_sibling(std::uint32_t node) const { return next_sibling_[node]; }
+    /// Weight of the samples that end here.
+    std::uint64_t self(std::uint32_t node) const { return self_[node]; }
+    const std::string& text(std::uint32_t node) const { return texts_[keys_[node]]; }
+
+private:
+    std::vector<std::uint32_t> keys_;  // into texts_, which are sorted
+    std::vector<std::uint32_t> first_child_;
+    std::vector<std::uint32_t> next_sibling_;
+    std::vector<std::uint64_t> self_;
+    std::vector<std::string> texts_;
+};
 
 /// A node on the path of the walk, and the length of the line before its text.
 struct Step {

@@ -76,18 +76,168 @@ private:
         return message;
     }
 
-    Encoding resource_profiles();
-    Encoding resource();
-    Encoding profile();
-    std::vector<Encoding> samples();
-    std::uint64_t stack_index(std::uint32_t stack);
-    Numbers label_attributes(std::uint32_t set);
-    std::string profile_id() const;
-    Encoding dictionary();
-    std::vector<Encoding> mappings();
-    std::vector<Encoding> locations();
-    std::vector<Encoding> functions();
-    std::vector<Encoding> stacks();
+    Encoding resource_profiles() {
+        Encoding scope, scope_profiles, resource_profiles;
+        scope.text({1, "name"}, "flameprobe");
+        scope.text({2, "version"}, FLAMEPROBE_VERSION);
+        scope_profiles.message({1, "scope"}, scope);
+        scope_profiles.messages({2, "profiles"}, {profile()});
+        resource_profiles.message({1, "resource"}, resource());
+        resource_profiles.messages({2, "scopeProfiles"}, {scope_profiles});
+        return resource_profiles;
+    }
+    /// By OpenTelemetry's semantic conventions. The command line is left out: it may hold what a server must not show.
+    Encoding resource() {
+        std::map<std::string, std::string> texts;
+        const RunInfo& run = profile_.run;
+        if (profile_.has_run) {
+            texts["service.name"] = run.executable.substr(run.executable.rfind('/') + 1);
+            texts["process.executable.path"] = run.executable;
+            texts["host.name"] = run.host.substr(0, run.host.find(','));
+        }
+        for (const RunFact& label : run.labels)
+            texts[label.name == "service_name" ? "service.name" : label.name] = label.value;
+        for (const auto& [key, value] : options_.labels) texts[key == "service_name" ? "service.name" : key] = value;
+        std::vector<Encoding> pairs;
+        for (const auto& [key, value] : texts)
+            if (!value.empty()) pairs.push_back(key_value(one_line(key), Text{one_line(value)}));
+        if (run.pid != 0) pairs.push_back(key_value("process.pid", Number{run.pid}));
+        Encoding message;
+        message.messages({1, "attributes"}, pairs);
+        return message;
+    }
+    Encoding profile() {
+        const ProfileValue& value = values_.of_sample.back();
+        Encoding message;
+        message.message({1, "sampleType"}, value_type(value.type, value.unit));
+        message.messages({2, "samples"}, samples());
+        if (profile_.has_run) {
+            message.fixed({3, "timeUnixNano"}, profile_.run.start_unix_ns);
+            message.large({4, "durationNano"}, profile_.summary.duration_ns);
+        }
+        message.message({5, "periodType"}, value_type(values_.period_type, values_.period_unit));
+        message.large({6, "period"}, values_.period);
+        message.identifier({7, "profileId"}, profile_id());
+        if (!profile_.has_run) return message;
+        message.integers({11, "attributeIndices"},
+                         {attribute("flameprobe.samples.lost", Number{lost_samples(profile_.run, profile_.summary)}),
+                          attribute("flameprobe.samples.truncated", Number{profile_.summary.truncated_hits}),
+                          attribute("flameprobe.event", Text{one_line(profile_.run.event)})});
+        return message;
+    }
+    std::vector<Encoding> samples() {
+        std::vector<Numbers> attributes_of_set;
+        for (std::uint32_t set = 0; set < tables_.labels().size(); ++set)
+            attributes_of_set.push_back(label_attributes(set));
+        std::vector<Encoding> samples;
+        for (const ProfileTables::Sample& sample : tables_.samples()) {
+            Encoding message;
+            message.integer({1, "stackIndex"}, stack_index(sample.stack));
+            message.integers({2, "attributeIndices"}, attributes_of_set[sample.labels]);
+            message.larges({4, "values"}, {amount(values_.of_sample.back(), sample.weight, sample.hits)});
+            samples.push_back(std::move(message));
+        }
+        return samples;
+    }
+    /// The table has only the stacks of samples, not their prefixes.
+    std::uint64_t stack_index(std::uint32_t stack) {
+        const auto [known, is_new] = known_stacks_.try_emplace(stack, stacks_.size() + 1);
+        if (is_new) stacks_.push_back(stack);
+        return known->second;
+    }
+    Numbers label_attributes(std::uint32_t set) {
+        Numbers indices;
+        for (const SampleLabel& label : tables_.labels().set(set)) {
+            const std::string key = label.key == "thread" ? "thread.name"
+                                    : label.key == "tid"  ? "thread.id"
+                                                          : label.key;
+            indices.push_back(label.text.empty() ? attribute(key, Number{label.number})
+                                                 : attribute(key, Text{label.text}));
+        }
+        return indices;
+    }
+    /// Equal for equal profiles, so that a server can recognise a profile that is sent again after a broken connection.
+    std::string profile_id() const {
+        const RunInfo& run = profile_.run;
+        std::uint64_t weight = 0;  // part of the id, since the pieces of a divided profile need different ones
+        for (const NamedCount& count : profile_.counts) weight = mix(weight, mix(count.node, count.weight));
+        std::uint64_t half = mix(hash_text(run.host + run.executable), mix(run.start_unix_ns, run.pid));
+        std::string bytes;
+        for (unsigned i = 0; i < 16; ++i) {
+            if (i == 8) half = mix(half, mix(weight, profile_.summary.duration_ns));
+            bytes += static_cast<char>(half >> (8 * (i % 8)));
+        }
+        bytes[0] = static_cast<char>(bytes[0] | 1);  // all zeros would be none
+        return bytes;
+    }
+    Encoding dictionary() {
+        Encoding message;
+        message.messages({1, "mappingTable"}, mappings());
+        message.messages({2, "locationTable"}, locations());
+        message.messages({3, "functionTable"}, functions());
+        message.messages({4, "linkTable"}, {Encoding()});
+        message.texts({5, "stringTable"}, strings_.texts());  // last: the other tables add strings
+        message.messages({6, "attributeTable"}, attributes_);
+        message.messages({7, "stackTable"}, stacks());
+        return message;
+    }
+    std::vector<Encoding> mappings() {
+        std::vector<Encoding> table(1);
+        for (const ProfileTables::Mapping& mapping : tables_.mappings()) {
+            Encoding& message = table.emplace_back();
+            message.large({1, "memoryStart"}, mapping.start);
+            message.large({2, "memoryLimit"}, mapping.limit);
+            message.large({3, "fileOffset"}, mapping.file_offset);
+            message.integer({4, "filenameStrindex"}, strings_.id(mapping.file));
+            if (!mapping.build_id.empty())
+                message.integers({5, "attributeIndices"},
+                                 {attribute("process.executable.build_id.gnu", Text{mapping.build_id})});
+        }
+        return table;
+    }
+    std::vector<Encoding> locations() {
+        std::vector<Encoding> table(1);
+        for (const ProfileTables::Location& location : tables_.locations()) {
+            Encoding& message = table.emplace_back();
+            message.integer({1, "mappingIndex"}, location.mapping);
+            message.large({2, "address"}, location.address);
+            std::vector<Encoding> lines;
+            bool kernel = false;
+            for (const ProfileTables::Line& line : tables_.lines(location)) {
+                Encoding& entry = lines.emplace_back();
+                entry.integer({1, "functionIndex"}, line.function);
+                entry.large({2, "line"}, line.line);
+                kernel |= profile_.functions[tables_.functions()[line.function - 1]].kind == FrameKind::kernel;
+            }
+            if (!lines.empty()) message.messages({3, "lines"}, lines);
+            message.integers({4, "attributeIndices"},
+                             {attribute("profile.frame.type", Text{kernel ? "kernel" : "native"})});
+        }
+        return table;
+    }
+    std::vector<Encoding> functions() {
+        std::vector<Encoding> table(1);
+        for (const FunctionId id : tables_.functions()) {
+            const Function& function = profile_.functions[id];
+            Encoding& message = table.emplace_back();
+            message.integer({1, "nameStrindex"},
+                            strings_.id(plain_name(profile_.strings.view(function.name), function.kind)));
+            message.integer({3, "filenameStrindex"}, strings_.id(one_line(profile_.strings.view(function.file))));
+            message.large({4, "startLine"}, function.line);
+        }
+        return table;
+    }
+    /// Leaf first.
+    std::vector<Encoding> stacks() {
+        std::vector<Encoding> table(1);
+        Numbers locations;
+        for (const std::uint32_t id : stacks_) {
+            tables_.stack(id, locations);
+            Encoding& message = table.emplace_back();
+            message.integers({1, "locationIndices"}, locations);
+        }
+        return table;
+    }
 
     const NamedProfile& profile_;
     const ServerOptions& options_;
@@ -99,189 +249,6 @@ private:
     std::vector<std::uint32_t> stacks_;
     std::unordered_map<std::uint32_t, std::uint64_t> known_stacks_;
 };
-
-template <class Encoding>
-Encoding OtlpWriter<Encoding>::resource_profiles() {
-    Encoding scope, scope_profiles, resource_profiles;
-    scope.text({1, "name"}, "flameprobe");
-    scope.text({2, "version"}, FLAMEPROBE_VERSION);
-    scope_profiles.message({1, "scope"}, scope);
-    scope_profiles.messages({2, "profiles"}, {profile()});
-    resource_profiles.message({1, "resource"}, resource());
-    resource_profiles.messages({2, "scopeProfiles"}, {scope_profiles});
-    return resource_profiles;
-}
-
-/// By OpenTelemetry's semantic conventions. The command line is left out: it may hold what a server must not show.
-template <class Encoding>
-Encoding OtlpWriter<Encoding>::resource() {
-    std::map<std::string, std::string> texts;
-    const RunInfo& run = profile_.run;
-    if (profile_.has_run) {
-        texts["service.name"] = run.executable.substr(run.executable.rfind('/') + 1);
-        texts["process.executable.path"] = run.executable;
-        texts["host.name"] = run.host.substr(0, run.host.find(','));
-    }
-    for (const RunFact& label : run.labels)
-        texts[label.name == "service_name" ? "service.name" : label.name] = label.value;
-    for (const auto& [key, value] : options_.labels) texts[key == "service_name" ? "service.name" : key] = value;
-    std::vector<Encoding> pairs;
-    for (const auto& [key, value] : texts)
-        if (!value.empty()) pairs.push_back(key_value(one_line(key), Text{one_line(value)}));
-    if (run.pid != 0) pairs.push_back(key_value("process.pid", Number{run.pid}));
-    Encoding message;
-    message.messages({1, "attributes"}, pairs);
-    return message;
-}
-
-template <class Encoding>
-Encoding OtlpWriter<Encoding>::profile() {
-    const ProfileValue& value = values_.of_sample.back();
-    Encoding message;
-    message.message({1, "sampleType"}, value_type(value.type, value.unit));
-    message.messages({2, "samples"}, samples());
-    if (profile_.has_run) {
-        message.fixed({3, "timeUnixNano"}, profile_.run.start_unix_ns);
-        message.large({4, "durationNano"}, profile_.summary.duration_ns);
-    }
-    message.message({5, "periodType"}, value_type(values_.period_type, values_.period_unit));
-    message.large({6, "period"}, values_.period);
-    message.identifier({7, "profileId"}, profile_id());
-    if (!profile_.has_run) return message;
-    message.integers({11, "attributeIndices"},
-                     {attribute("flameprobe.samples.lost", Number{lost_samples(profile_.run, profile_.summary)}),
-                      attribute("flameprobe.samples.truncated", Number{profile_.summary.truncated_hits}),
-                      attribute("flameprobe.event", Text{one_line(profile_.run.event)})});
-    return message;
-}
-
-/// Equal for equal profiles, so that a server can recognise a profile that is sent again after a broken connection.
-template <class Encoding>
-std::string OtlpWriter<Encoding>::profile_id() const {
-    const RunInfo& run = profile_.run;
-    std::uint64_t weight = 0;  // part of the id, since the pieces of a divided profile need different ones
-    for (const NamedCount& count : profile_.counts) weight = mix(weight, mix(count.node, count.weight));
-    std::uint64_t half = mix(hash_text(run.host + run.executable), mix(run.start_unix_ns, run.pid));
-    std::string bytes;
-    for (unsigned i = 0; i < 16; ++i) {
-        if (i == 8) half = mix(half, mix(weight, profile_.summary.duration_ns));
-        bytes += static_cast<char>(half >> (8 * (i % 8)));
-    }
-    bytes[0] = static_cast<char>(bytes[0] | 1);  // all zeros would be none
-    return bytes;
-}
-
-template <class Encoding>
-std::vector<Encoding> OtlpWriter<Encoding>::samples() {
-    std::vector<Numbers> attributes_of_set;
-    for (std::uint32_t set = 0; set < tables_.labels().size(); ++set)
-        attributes_of_set.push_back(label_attributes(set));
-    std::vector<Encoding> samples;
-    for (const ProfileTables::Sample& sample : tables_.samples()) {
-        Encoding message;
-        message.integer({1, "stackIndex"}, stack_index(sample.stack));
-        message.integers({2, "attributeIndices"}, attributes_of_set[sample.labels]);
-        message.larges({4, "values"}, {amount(values_.of_sample.back(), sample.weight, sample.hits)});
-        samples.push_back(std::move(message));
-    }
-    return samples;
-}
-
-/// The table has only the stacks of samples, not their prefixes.
-template <class Encoding>
-std::uint64_t OtlpWriter<Encoding>::stack_index(std::uint32_t stack) {
-    const auto [known, is_new] = known_stacks_.try_emplace(stack, stacks_.size() + 1);
-    if (is_new) stacks_.push_back(stack);
-    return known->second;
-}
-
-template <class Encoding>
-Numbers OtlpWriter<Encoding>::label_attributes(std::uint32_t set) {
-    Numbers indices;
-    for (const SampleLabel& label : tables_.labels().set(set)) {
-        const std::string key = label.key == "thread" ? "thread.name" : label.key == "tid" ? "thread.id" : label.key;
-        indices.push_back(label.text.empty() ? attribute(key, Number{label.number}) : attribute(key, Text{label.text}));
-    }
-    return indices;
-}
-
-template <class Encoding>
-Encoding OtlpWriter<Encoding>::dictionary() {
-    Encoding message;
-    message.messages({1, "mappingTable"}, mappings());
-    message.messages({2, "locationTable"}, locations());
-    message.messages({3, "functionTable"}, functions());
-    message.messages({4, "linkTable"}, {Encoding()});
-    message.texts({5, "stringTable"}, strings_.texts());  // last: the other tables add strings
-    message.messages({6, "attributeTable"}, attributes_);
-    message.messages({7, "stackTable"}, stacks());
-    return message;
-}
-
-template <class Encoding>
-std::vector<Encoding> OtlpWriter<Encoding>::mappings() {
-    std::vector<Encoding> table(1);
-    for (const ProfileTables::Mapping& mapping : tables_.mappings()) {
-        Encoding& message = table.emplace_back();
-        message.large({1, "memoryStart"}, mapping.start);
-        message.large({2, "memoryLimit"}, mapping.limit);
-        message.large({3, "fileOffset"}, mapping.file_offset);
-        message.integer({4, "filenameStrindex"}, strings_.id(mapping.file));
-        if (!mapping.build_id.empty())
-            message.integers({5, "attributeIndices"},
-                             {attribute("process.executable.build_id.gnu", Text{mapping.build_id})});
-    }
-    return table;
-}
-
-template <class Encoding>
-std::vector<Encoding> OtlpWriter<Encoding>::locations() {
-    std::vector<Encoding> table(1);
-    for (const ProfileTables::Location& location : tables_.locations()) {
-        Encoding& message = table.emplace_back();
-        message.integer({1, "mappingIndex"}, location.mapping);
-        message.large({2, "address"}, location.address);
-        std::vector<Encoding> lines;
-        bool kernel = false;
-        for (const ProfileTables::Line& line : tables_.lines(location)) {
-            Encoding& entry = lines.emplace_back();
-            entry.integer({1, "functionIndex"}, line.function);
-            entry.large({2, "line"}, line.line);
-            kernel |= profile_.functions[tables_.functions()[line.function - 1]].kind == FrameKind::kernel;
-        }
-        if (!lines.empty()) message.messages({3, "lines"}, lines);
-        message.integers({4, "attributeIndices"},
-                         {attribute("profile.frame.type", Text{kernel ? "kernel" : "native"})});
-    }
-    return table;
-}
-
-template <class Encoding>
-std::vector<Encoding> OtlpWriter<Encoding>::functions() {
-    std::vector<Encoding> table(1);
-    for (const FunctionId id : tables_.functions()) {
-        const Function& function = profile_.functions[id];
-        Encoding& message = table.emplace_back();
-        message.integer({1, "nameStrindex"},
-                        strings_.id(plain_name(profile_.strings.view(function.name), function.kind)));
-        message.integer({3, "filenameStrindex"}, strings_.id(one_line(profile_.strings.view(function.file))));
-        message.large({4, "startLine"}, function.line);
-    }
-    return table;
-}
-
-/// Leaf first.
-template <class Encoding>
-std::vector<Encoding> OtlpWriter<Encoding>::stacks() {
-    std::vector<Encoding> table(1);
-    Numbers locations;
-    for (const std::uint32_t id : stacks_) {
-        tables_.stack(id, locations);
-        Encoding& message = table.emplace_back();
-        message.integers({1, "locationIndices"}, locations);
-    }
-    return table;
-}
 
 }  // namespace
 

@@ -56,29 +56,27 @@ public:
         values_.emplace_back(name, value);
         return *this;
     }
-    void write(std::string_view text, const ByteSink& out) const;
+    void write(std::string_view text, const ByteSink& out) const {
+        while (!text.empty()) {
+            std::size_t first = text.size();
+            const std::pair<std::string_view, std::string_view>* found = nullptr;
+            for (const auto& value : values_) {
+                const std::size_t at = text.find(value.first);
+                if (at < first) {
+                    first = at;
+                    found = &value;
+                }
+            }
+            out(text.substr(0, first));
+            if (found == nullptr) return;
+            out(found->second);
+            text.remove_prefix(first + found->first.size());
+        }
+    }
 
 private:
     std::vector<std::pair<std::string_view, std::string_view>> values_;
 };
-
-void PageTemplate::write(std::string_view text, const ByteSink& out) const {
-    while (!text.empty()) {
-        std::size_t first = text.size();
-        const std::pair<std::string_view, std::string_view>* found = nullptr;
-        for (const auto& value : values_) {
-            const std::size_t at = text.find(value.first);
-            if (at < first) {
-                first = at;
-                found = &value;
-            }
-        }
-        out(text.substr(0, first));
-        if (found == nullptr) return;
-        out(found->second);
-        text.remove_prefix(first + found->first.size());
-    }
-}
 
 constexpr std::size_t summary_rows = 30;
 

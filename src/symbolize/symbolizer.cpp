@@ -66,21 +66,71 @@ public:
     /// Improves the chains of the jobs' locations as far as time allows. Big modules are read one after the other, each
     /// by all threads, and freed again; then the small ones, each by one thread. So memory is bounded by the biggest
     /// module.
-    void run(std::vector<ModuleJob>& jobs, SymbolChains& chains);
+    void run(std::vector<ModuleJob>& jobs, SymbolChains& chains) {
+        // The modules with the most sampled addresses come first, so that they have their names if time or bytes run
+        // out.
+        std::vector<ModuleJob*> every, big, small;
+        for (ModuleJob& job : jobs) every.push_back(&job);
+        std::stable_sort(every.begin(), every.end(),
+                         [](const ModuleJob* a, const ModuleJob* b) { return a->locations() > b->locations(); });
+        std::size_t elsewhere = all_;
+        for (ModuleJob* job : every) {
+            if (!is_worth_it(*job)) continue;
+            (job->debug_size() > small_bytes ? big : small).push_back(job);
+            elsewhere -= job->locations();
+        }
+        report(elsewhere);
+        for (ModuleJob* job : big) run_big(*job, chains);
+        run_parallel(workers_, small.size(), [&](std::size_t i) { run_small(*small[i], chains); });
+    }
     /// The deadline came before the end.
     bool late() const { return late_; }
     /// The number of files that were not read because of SymbolizeOptions::most_debug_bytes_in_all.
     std::size_t skipped_files() const { return skipped_files_; }
 
 private:
-    void run_big(ModuleJob& job, SymbolChains& chains);
-    void run_small(ModuleJob& job, SymbolChains& chains);
+    void run_big(ModuleJob& job, SymbolChains& chains) {
+        if (open(job)) run_parallel(workers_, job.units(), [&](std::size_t unit) { use_unit(job, unit, chains); });
+        report(job.locations_outside_units());
+        job.close_debug_info();
+    }
+    void run_small(ModuleJob& job, SymbolChains& chains) {
+        if (open(job))
+            for (std::size_t unit = 0; unit < job.units(); ++unit) use_unit(job, unit, chains);
+        report(job.locations_outside_units());
+        job.close_debug_info();
+    }
     /// False if time or memory is up.
-    bool open(ModuleJob& job);
-    bool is_worth_it(const ModuleJob& job);
-    void use_unit(ModuleJob& job, std::size_t unit, SymbolChains& chains);
-    bool is_over();
-    void report(std::size_t locations);
+    bool open(ModuleJob& job) {
+        if (is_over()) return false;
+        job.open_debug_info(options_);
+        return true;
+    }
+    // A program's own lines are what its user looks for. Those of a distribution's libraries are worth a twentieth: a
+    // compiler of a second would pay a tenth more for libc's.
+    bool is_worth_it(const ModuleJob& job) {
+        const std::uint64_t price = job.debug_size() * (job.has_separate_debug_file() ? 20 : 1);
+        if (price > bytes_left_) {
+            ++skipped_files_;
+            return false;
+        }
+        bytes_left_ -= price;
+        return true;
+    }
+    void use_unit(ModuleJob& job, std::size_t unit, SymbolChains& chains) {
+        if (!is_over() && !job.use_unit(unit, options_, chains)) late_ = true;
+        report(job.locations_in(unit));
+    }
+    bool is_over() {
+        if (options_.deadline && std::chrono::steady_clock::now() > *options_.deadline) late_ = true;
+        return late_;
+    }
+    void report(std::size_t locations) {
+        if (!options_.progress || locations == 0) return;
+        const std::lock_guard lock(mutex_);
+        done_ += locations;
+        options_.progress(done_, all_);
+    }
 
     const SymbolizeOptions& options_;
     unsigned workers_;
@@ -91,71 +141,6 @@ private:
     std::mutex mutex_;  // for done_ and the callback
     std::size_t done_ = 0;
 };
-
-void DebugPass::run(std::vector<ModuleJob>& jobs, SymbolChains& chains) {
-    // The modules with the most sampled addresses come first, so that they have their names if time or bytes run out.
-    std::vector<ModuleJob*> every, big, small;
-    for (ModuleJob& job : jobs) every.push_back(&job);
-    std::stable_sort(every.begin(), every.end(),
-                     [](const ModuleJob* a, const ModuleJob* b) { return a->locations() > b->locations(); });
-    std::size_t elsewhere = all_;
-    for (ModuleJob* job : every) {
-        if (!is_worth_it(*job)) continue;
-        (job->debug_size() > small_bytes ? big : small).push_back(job);
-        elsewhere -= job->locations();
-    }
-    report(elsewhere);
-    for (ModuleJob* job : big) run_big(*job, chains);
-    run_parallel(workers_, small.size(), [&](std::size_t i) { run_small(*small[i], chains); });
-}
-
-void DebugPass::run_big(ModuleJob& job, SymbolChains& chains) {
-    if (open(job)) run_parallel(workers_, job.units(), [&](std::size_t unit) { use_unit(job, unit, chains); });
-    report(job.locations_outside_units());
-    job.close_debug_info();
-}
-
-void DebugPass::run_small(ModuleJob& job, SymbolChains& chains) {
-    if (open(job))
-        for (std::size_t unit = 0; unit < job.units(); ++unit) use_unit(job, unit, chains);
-    report(job.locations_outside_units());
-    job.close_debug_info();
-}
-
-// A program's own lines are what its user looks for. Those of a distribution's libraries are worth a twentieth: a
-// compiler of a second would pay a tenth more for libc's.
-bool DebugPass::is_worth_it(const ModuleJob& job) {
-    const std::uint64_t price = job.debug_size() * (job.has_separate_debug_file() ? 20 : 1);
-    if (price > bytes_left_) {
-        ++skipped_files_;
-        return false;
-    }
-    bytes_left_ -= price;
-    return true;
-}
-
-bool DebugPass::open(ModuleJob& job) {
-    if (is_over()) return false;
-    job.open_debug_info(options_);
-    return true;
-}
-
-void DebugPass::use_unit(ModuleJob& job, std::size_t unit, SymbolChains& chains) {
-    if (!is_over() && !job.use_unit(unit, options_, chains)) late_ = true;
-    report(job.locations_in(unit));
-}
-
-bool DebugPass::is_over() {
-    if (options_.deadline && std::chrono::steady_clock::now() > *options_.deadline) late_ = true;
-    return late_;
-}
-
-void DebugPass::report(std::size_t locations) {
-    if (!options_.progress || locations == 0) return;
-    const std::lock_guard lock(mutex_);
-    done_ += locations;
-    options_.progress(done_, all_);
-}
 
 }  // namespace
 
