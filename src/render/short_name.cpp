@@ -123,75 +123,60 @@ private:
     }
 
     bool step() {
-        if (const std::size_t length = operator_at(name_, at_); length > 0) return take_operator(length);
         const char c = name_[at_];
-        if (c == '<') return drop_arguments();
-        if (c == '(') return parameters();
-        if (name_.substr(at_).starts_with("[abi:")) return skip_bracket();
-        if (c == '{') return braces();
-        if (c == '[') {
-            const auto behind = behind_bracket(name_, at_);
-            if (!behind) return false;
-            out_ += name_.substr(at_, *behind - at_);
-            at_ = *behind;
-            return true;
+        if (const std::size_t length = operator_at(name_, at_); length > 0) {
+            take_operator(length);
+        } else if (c == '<' || c == '(' || c == '{' || c == '[') {
+            return take_bracket();
+        } else {
+            if (c == ' ') last_space_ = out_.size() + 1;
+            out_ += c;
+            ++at_;
         }
-        if (c == ' ') last_space_ = out_.size() + 1;
-        out_ += c;
-        ++at_;
         return true;
     }
 
-    bool take_operator(std::size_t length) {
+    void take_operator(std::size_t length) {
         return_type_ = last_space_;
         has_operator_ = true;
         out_ += name_.substr(at_, length);
         at_ += length;
-        return true;
     }
 
-    bool skip_bracket() {
+    bool take_bracket() {
         const auto behind = behind_bracket(name_, at_);
         if (!behind) return false;
+        const std::string_view group = name_.substr(at_, *behind - at_);
         at_ = *behind;
+        if (group.front() == '<')
+            drop_arguments(group);
+        else if (group.front() == '(')
+            parameters(group);
+        else if (group.front() == '{')
+            braces(group);
+        else if (!group.starts_with("[abi:"))
+            out_ += group;
         return true;
     }
 
-    bool drop_arguments() {
-        const auto behind = behind_bracket(name_, at_);
-        if (!behind) return false;
-        out_ = written_name(std::move(out_), name_.substr(at_, *behind - at_));
+    void drop_arguments(std::string_view group) {
+        out_ = written_name(std::move(out_), group);
         if (out_.ends_with("::")) out_.resize(out_.size() - 2);  // Rust's turbofish
         if (out_.ends_with(' ') && has_operator_) out_.pop_back();
         if (out_.size() < last_space_) last_space_ = 0;
-        at_ = *behind;
-        return true;
     }
 
     /// Keeps `{lambda#1}` of `{lambda(int)#1}`, and `{closure#0}`.
-    bool braces() {
-        const auto behind = behind_bracket(name_, at_);
-        if (!behind) return false;
-        const std::string_view inside = name_.substr(at_, *behind - at_);
-        const auto from = inside.find('(');
-        const auto to = inside.rfind(')');
-        if (from == inside.npos || to == inside.npos || to < from) {
-            out_ += inside;
-        } else {
-            out_ += inside.substr(0, from);
-            out_ += inside.substr(to + 1);
-        }
-        at_ = *behind;
-        return true;
+    void braces(std::string_view group) {
+        const auto from = group.find('('), to = group.rfind(')');
+        const bool has_parameters = from != group.npos && to != group.npos && to > from;
+        out_ += group.substr(0, has_parameters ? from : group.npos);
+        if (has_parameters) out_ += group.substr(to + 1);
     }
 
-    bool parameters() {
-        const auto behind = behind_bracket(name_, at_);
-        if (!behind) return false;
-        const std::string_view group = name_.substr(at_, *behind - at_), rest = name_.substr(*behind);
-        const bool nameless = group.starts_with("(anonymous");
-        at_ = *behind;
-        if (nameless || out_.empty()) {
+    void parameters(std::string_view group) {
+        const std::string_view rest = name_.substr(at_);
+        if (group.starts_with("(anonymous") || out_.empty()) {
             out_ += group;
         } else if (const auto between = before_next_component(rest)) {
             drop_return_type();
@@ -202,7 +187,6 @@ private:
         } else {
             out_ += group;
         }
-        return true;
     }
 
     /// Drops the return type, which only names with parameters have.
