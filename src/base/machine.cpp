@@ -41,9 +41,14 @@ std::string cores() {
            (usable == online ? "" : ", " + std::to_string(usable) + " of them for this process");
 }
 
-std::string first_line(const char* path) {
-    const auto text = read_small_file(path);
-    return text && !text->empty() ? text->substr(0, text->find('\n')) : not_known;
+std::string line_of(const std::string& path) {
+    const auto text = read_small_file(path.c_str());
+    return text ? text->substr(0, text->find('\n')) : "";
+}
+
+std::string known_line_of(const char* path) {
+    const std::string line = line_of(path);
+    return line.empty() ? not_known : line;
 }
 
 std::string kernel() {
@@ -68,11 +73,6 @@ std::string container() {
 
 bool is_commit(const std::string& text) {
     return (text.size() == 40 || text.size() == 64) && text.find_first_not_of("0123456789abcdef") == std::string::npos;
-}
-
-std::string line_of(const std::string& path) {
-    const auto text = read_small_file(path.c_str());
-    return text ? text->substr(0, text->find('\n')) : "";
 }
 
 /// A work tree's .git is a directory, or a file that names one (git worktree, submodules); relative to where it is.
@@ -102,9 +102,9 @@ std::string packed_reference(const std::string& directory, const std::string& na
 MachineFacts machine_facts() {
     return {{"CPU", cpu_model()},
             {"cores", cores()},
-            {"governor", first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")},
+            {"governor", known_line_of("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")},
             {"kernel", kernel()},
-            {"paranoid", first_line("/proc/sys/kernel/perf_event_paranoid")},
+            {"paranoid", known_line_of("/proc/sys/kernel/perf_event_paranoid")},
             {"container", container()}};
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/host_process.hpp"
+#include "base/paths.hpp"
 #include "base/proc.hpp"
 #include "base/result.hpp"
 
@@ -58,12 +59,9 @@ inline bool parse_maps_line(std::string_view line, MapsLine& out) {
 struct ProcMaps {
     explicit ProcMaps(std::string of_proc) : text(of_proc.begin(), of_proc.end()) {
         const std::string_view all(text.data(), text.size());
-        for (std::size_t at = 0; at < all.size();) {
-            const std::size_t end = std::min(all.find('\n', at), all.size());
-            MapsLine line;
-            if (parse_maps_line(all.substr(at, end - at), line)) lines.push_back(line);
-            at = end + 1;
-        }
+        MapsLine parsed;
+        for (const std::string_view line : parts_of_list(all, '\n'))
+            if (parse_maps_line(line, parsed)) lines.push_back(parsed);
     }
     ProcMaps(ProcMaps&&) = default;
     ProcMaps& operator=(ProcMaps&&) = default;

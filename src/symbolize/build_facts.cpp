@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/paths.hpp"
 #include "base/proc.hpp"
 #include "symbolize/debug_image.hpp"
 #include "symbolize/dwarf_pool.hpp"
@@ -20,12 +21,9 @@ namespace {
 /// What compilers and linkers left in .comment: zero-terminated texts.
 std::string compilers_of(const ElfFile& file) {
     if (file.contents_size(".comment") > 65536) return {};
-    std::string all(as_text(file.contents(".comment"))), list;
-    for (std::size_t begin = 0; begin < all.size();) {
-        const std::size_t end = std::min(all.find('\0', begin), all.size());
-        if (end > begin) list += (list.empty() ? "" : ", ") + all.substr(begin, end - begin);
-        begin = end + 1;
-    }
+    std::string list;
+    for (const std::string_view one : parts_of_list(as_text(file.contents(".comment")), '\0'))
+        if (!one.empty()) list += (list.empty() ? "" : ", ") + std::string(one);
     return list;
 }
 

@@ -1,17 +1,12 @@
 #include "symbolize/kernel_symbols.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <cctype>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <tuple>
 
-#include "base/descriptor.hpp"
+#include "base/paths.hpp"
+#include "base/proc.hpp"
 
 namespace flameprobe {
 
@@ -34,31 +29,10 @@ KernelSymbols::KernelSymbols(std::vector<std::uint64_t> addresses) {
     for (const std::uint64_t address : addresses) asked_.push_back({.address = address, .name = {}, .module = {}});
 }
 
-// The file has megabytes, of which the kernel writes a page at each read.
-void KernelSymbols::add_running() {
-    const Descriptor file(::open("/proc/kallsyms", O_RDONLY | O_CLOEXEC));
-    if (!file) return;
-    std::array<char, 8192> buffer;
-    std::size_t kept = 0;  // of a line whose end is not read yet
-    for (;;) {
-        const ssize_t got = ::read(file.get(), buffer.data() + kept, buffer.size() - kept);
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) break;
-        const std::string_view text(buffer.data(), kept + static_cast<std::size_t>(got));
-        const std::size_t whole = text.rfind('\n') + 1;  // 0: none
-        add(text.substr(0, whole));
-        kept = whole == 0 && text.size() == buffer.size() ? 0 : text.size() - whole;
-        std::memmove(buffer.data(), buffer.data() + whole, kept);
-    }
-    add({buffer.data(), kept});
-}
+void KernelSymbols::add_running() { add(read_small_file("/proc/kallsyms").value_or("")); }
 
 void KernelSymbols::add(std::string_view lines) {
-    while (!lines.empty()) {
-        const auto end = std::min(lines.find('\n'), lines.size());
-        add_line(lines.substr(0, end));
-        lines.remove_prefix(std::min(end + 1, lines.size()));
-    }
+    for (const std::string_view line : parts_of_list(lines, '\n')) add_line(line);
 }
 
 void KernelSymbols::add_line(std::string_view line) {

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "base/host_process.hpp"
+#include "base/paths.hpp"
 #include "base/proc.hpp"
 
 namespace flameprobe {
@@ -92,10 +93,7 @@ PerfMap PerfMap::parse(std::string text, std::vector<JitCode> codes) {
     PerfMap map;
     map.text_ = std::move(text);
     const std::string_view all = map.text_;
-    for (std::size_t at = 0; at < all.size();) {
-        const auto end = std::min(all.find('\n', at), all.size());
-        std::string_view line = all.substr(at, end - at);
-        at = end + 1;
+    for (std::string_view line : parts_of_list(all, '\n')) {
         std::uint64_t start = 0, size = 0;
         if (line.ends_with('\r')) line.remove_suffix(1);
         if (!take_number(line, start) || !take_number(line, size) || line.empty()) continue;
