@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/binary_text.hpp"
+#include "base/paths.hpp"
 
 namespace flameprobe {
 
@@ -38,7 +39,7 @@ struct DebugLink {
     /// Beside the file at `path`, in .debug beside it, below the directories.
     std::vector<std::string> places(const std::string& path, const std::vector<std::string>& directories) const {
         if (name.empty()) return {};
-        const std::string beside = path.substr(0, path.rfind('/') + 1);
+        const std::string beside(directory_of(path));
         std::vector<std::string> places = {beside + name, beside + ".debug/" + name};
         for (const std::string& directory : directories) places.push_back(directory + beside + name);
         std::erase(places, path);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/host_process.hpp"
+#include "base/paths.hpp"
 #include "base/proc.hpp"
 
 namespace flameprobe {
@@ -53,7 +54,7 @@ Descriptor open_path(int from, const char* name) {
 bool is_trusted_owner(uid_t owner) { return owner == 0 || owner == ::geteuid() || is_outside_root(owner); }
 
 Result<OutputDirectory> OutputDirectory::of(std::string_view path) {
-    std::string rest(path.substr(0, path.rfind('/') == path.npos ? 0 : path.rfind('/') + 1));
+    std::string rest(directory_of(path));
     Descriptor here = open_path(AT_FDCWD, rest.starts_with('/') ? "/" : ".");
     for (int links = 0; here;) {
         const std::string name = take_name(rest);
@@ -134,7 +135,7 @@ std::string remedy_for_failure(int error) {
            (full ? " another place" : " a path in a directory that can be written");
 }
 
-std::string last_name(std::string_view path) { return std::string(path.substr(path.rfind('/') + 1)); }
+std::string last_name(std::string_view path) { return std::string(base_name(path)); }
 
 bool same_file(const struct stat& one, const struct stat& other) {
     return one.st_dev == other.st_dev && one.st_ino == other.st_ino;

@@ -10,6 +10,9 @@ namespace flameprobe {
 /// The part of a path after its last '/': all of it if there is none, empty if it ends in one.
 constexpr std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
+/// The rest, with that '/'; empty if there is none.
+constexpr std::string_view directory_of(std::string_view path) { return path.substr(0, path.rfind('/') + 1); }
+
 /// Without what the kernel puts behind the path of a file that is no more (proc(5), maps and exe).
 constexpr std::string_view without_deleted(std::string_view path) {
     constexpr std::string_view deleted = " (deleted)";

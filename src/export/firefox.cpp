@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/paths.hpp"
 #include "export/all_events.hpp"
 #include "export/firefox_tables.hpp"
 #include "export/json_stream.hpp"
@@ -67,8 +68,7 @@ public:
 
 private:
     std::string product() const {
-        const std::string& path = profile_.run.executable;
-        return profile_.has_run ? path.substr(path.rfind('/') + 1) : "folded stacks";
+        return profile_.has_run ? std::string(base_name(profile_.run.executable)) : "folded stacks";
     }
     static double interval_ms(const NamedProfile& event) {
         return weighs_nanoseconds(event.run) ? static_cast<double>(event.run.period_ns) / 1e6 : 1;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/hash.hpp"
+#include "base/paths.hpp"
 #include "export/otlp_encoding.hpp"
 #include "export/output.hpp"
 #include "export/profile_tables.hpp"
@@ -91,7 +92,7 @@ private:
         std::map<std::string, std::string> texts;
         const RunInfo& run = profile_.run;
         if (profile_.has_run) {
-            texts["service.name"] = run.executable.substr(run.executable.rfind('/') + 1);
+            texts["service.name"] = base_name(run.executable);
             texts["process.executable.path"] = run.executable;
             texts["host.name"] = run.host.substr(0, run.host.find(','));
         }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/paths.hpp"
 #include "export/text.hpp"
 #include "render/function_totals.hpp"
 #include "symbolize/raw_profile.hpp"
@@ -65,8 +66,7 @@ inline std::string display_name(const NamedProfile& profile, FunctionId id) {
 }
 /// The last part of the module's path; empty if there is none.
 inline std::string module_name(const NamedProfile& profile, FunctionId id) {
-    const std::string path = one_line(profile.strings.view(profile.functions[id].module));
-    return path.substr(path.rfind('/') + 1);
+    return one_line(base_name(profile.strings.view(profile.functions[id].module)));
 }
 
 }  // namespace flameprobe

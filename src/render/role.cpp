@@ -115,11 +115,6 @@ std::string_view without_bracket(std::string_view name) {
     return name;
 }
 
-std::string_view directory_of(std::string_view path) {
-    const auto slash = path.rfind('/');
-    return slash == path.npos ? std::string_view{} : path.substr(0, slash + 1);
-}
-
 class Roles {
 public:
     explicit Roles(const NamedProfile& profile) : profile_(profile) {

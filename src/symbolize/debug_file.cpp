@@ -9,13 +9,12 @@
 #include <memory>
 
 #include "base/debug_link.hpp"
+#include "base/paths.hpp"
 #include "outside/byte_reader.hpp"
 
 namespace flameprobe {
 
 namespace {
-
-std::string directory_of(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
 
 std::unique_ptr<ElfFile> open_with_build_id(const std::string& path, const std::string& build_id, int root) {
     auto file = ElfFile::open(path, root);
@@ -60,7 +59,7 @@ std::unique_ptr<ElfFile> find_alternate(const ElfFile& file, const DebugFileSear
 
     if (auto found = find_by_build_id(build_id, search)) return found;
     if (name.starts_with('/')) return open_with_build_id(name, build_id, search.root);
-    return open_with_build_id(directory_of(file.path()) + name, build_id, search.root);
+    return open_with_build_id(std::string(directory_of(file.path())) + name, build_id, search.root);
 }
 
 namespace {

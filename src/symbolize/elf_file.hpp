@@ -64,6 +64,10 @@ public:
     const ElfSegment& frame_index() const { return frame_index_; }         // PT_GNU_EH_FRAME; of size 0 if none
 
     const ElfSection* find(std::string_view name) const;
+    /// The section that one is linked to: the names of a table's symbols, the symbols of relocations. Null if none is.
+    const ElfSection* linked_to(const ElfSection* table) const {
+        return table != nullptr && table->link < sections_.size() ? &sections_[table->link] : nullptr;
+    }
     /// Decompressed; read on first use and kept; empty if absent. Thread-safe.
     Bytes contents(const ElfSection& section) const;
     Bytes contents(std::string_view name) const;

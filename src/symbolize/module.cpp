@@ -35,12 +35,10 @@ bool has_contents(const ElfFile& file, std::string_view name) {
 }
 
 bool imports(const ElfFile& file, std::string_view name) {
-    const ElfSection* const table = file.find(".dynsym");
-    if (table == nullptr || table->link >= file.sections().size()) return false;
-    const ElfSection& names = file.sections()[table->link];
-    return any_symbol(file, *table, [&](const Elf64_Sym& symbol) {
-        return symbol.st_shndx == SHN_UNDEF && file.text(names, symbol.st_name) == name;
-    });
+    const ElfSection *const table = file.find(".dynsym"), *const names = file.linked_to(table);
+    return names != nullptr && any_symbol(file, *table, [&](const Elf64_Sym& symbol) {
+               return symbol.st_shndx == SHN_UNDEF && file.text(*names, symbol.st_name) == name;
+           });
 }
 
 // Numbers of devices may change when a machine boots.
@@ -53,17 +51,16 @@ bool is_that_file(const ElfFile& file, const Mapping& mapping, bool same_boot) {
 }
 
 std::string variable_at(const ElfFile& file, std::string_view section, std::uint64_t address) {
-    const ElfSection* const table = file.find(section);
-    if (table == nullptr || table->link >= file.sections().size()) return {};
+    const ElfSection *const table = file.find(section), *const names = file.linked_to(table);
     Elf64_Sym found{};
-    const bool any = any_symbol(file, *table, [&](const Elf64_Sym& symbol) {
-        const unsigned type = ELF64_ST_TYPE(symbol.st_info);
-        found = symbol;
-        return symbol.st_shndx != SHN_UNDEF && (type == STT_OBJECT || type == STT_COMMON) &&
-               address - symbol.st_value < symbol.st_size;
-    });
+    const bool any = names != nullptr && any_symbol(file, *table, [&](const Elf64_Sym& symbol) {
+                         const unsigned type = ELF64_ST_TYPE(symbol.st_info);
+                         found = symbol;
+                         return symbol.st_shndx != SHN_UNDEF && (type == STT_OBJECT || type == STT_COMMON) &&
+                                address - symbol.st_value < symbol.st_size;
+                     });
     if (!any) return {};
-    const std::string_view text = file.text(file.sections()[table->link], found.st_name);
+    const std::string_view text = file.text(*names, found.st_name);
     std::string name = demangle(text.substr(0, text.find('@')));
     const std::uint64_t inside = address - found.st_value;
     return inside == 0 || name.empty() ? name : name + "+" + lock_address(inside);

@@ -51,10 +51,9 @@ Slots read_slots(const ElfFile& file, const PltFormat& format, const SymbolTable
     for (const std::string_view section_name : {".rela.plt", ".rela.dyn"}) {
         const ElfSection* section = file.find(section_name);
         if (section == nullptr || section->type != SHT_RELA) continue;
-        const ElfSection* table = section->link < file.sections().size() ? &file.sections()[section->link] : nullptr;
-        const bool named = table != nullptr && table->link < file.sections().size();
-        const Bytes symbols = named ? file.contents(*table) : Bytes{};
-        const Bytes names = named ? file.contents(file.sections()[table->link]) : Bytes{};
+        const ElfSection *const table = file.linked_to(section), *const linked = file.linked_to(table);
+        const Bytes symbols = linked != nullptr ? file.contents(*table) : Bytes{};
+        const Bytes names = linked != nullptr ? file.contents(*linked) : Bytes{};
         const Bytes relocations = file.contents(*section);
         Elf64_Rela relocation{};
         for (std::size_t at = 0; at + sizeof relocation <= relocations.size(); at += sizeof relocation) {

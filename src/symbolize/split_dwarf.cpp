@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "base/output_directory.hpp"
+#include "base/paths.hpp"
 #include "outside/byte_reader.hpp"
 
 namespace flameprobe {
@@ -102,7 +104,7 @@ Skeleton Skeleton::read(Dwarf_Die unit, const DebugImage& image) {
 SplitDwarf::SplitDwarf(const std::string& program, const ElfFile& debug_file, const DebugFileSearch& search)
     : program_(program),
       debug_file_(debug_file.path()),
-      program_directory_(program.substr(0, program.rfind('/') + 1)),
+      program_directory_(directory_of(program)),
       root_(search.root) {}
 
 void SplitDwarf::open_package() {
@@ -164,14 +166,11 @@ std::unique_ptr<SplitUnit> SplitDwarf::in_package(const Skeleton& skeleton) {
 
 std::unique_ptr<SplitUnit> SplitDwarf::in_file(const Skeleton& skeleton) const {
     const std::string& name = skeleton.name;
-    std::vector<std::string> paths;
-    if (!name.starts_with('/'))
-        paths.push_back(skeleton.directory + "/" + name);
-    else
-        paths.push_back(name);
+    const bool whole = name.starts_with('/');
+    std::vector<std::string> paths = {whole ? name : skeleton.directory + "/" + name};
     // Where the program was moved together with its files.
-    if (!name.starts_with('/')) paths.push_back(program_directory_ + name);
-    paths.push_back(program_directory_ + name.substr(name.rfind('/') + 1));
+    if (!whole) paths.push_back(program_directory_ + name);
+    paths.push_back(program_directory_ + last_name(name));
     for (const std::string& path : paths) {
         auto elf = ElfFile::open(path, root_);
         if (!elf) continue;

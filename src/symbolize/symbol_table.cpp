@@ -75,9 +75,9 @@ bool SymbolTable::needs(const ElfSection& section) const {
 }
 
 void SymbolTable::add_table(const ElfFile& file, std::string_view section_name) {
-    const ElfSection* table = file.find(section_name);
-    if (table == nullptr || table->link >= file.sections().size()) return;
-    const ElfSection& names = file.sections()[table->link];
+    const ElfSection *const table = file.find(section_name), *const linked = file.linked_to(table);
+    if (linked == nullptr) return;
+    const ElfSection& names = *linked;
     const auto add_one = [&](const Elf64_Sym& symbol) {
         const std::string_view name = without_version(file.text(names, symbol.st_name));
         if (is_no_name(name)) return;

@@ -48,12 +48,11 @@ std::optional<std::uint64_t> passed_to_pthread_create(const ElfFile& file, Bytes
 
 std::vector<std::uint64_t> thread_starts(const ElfFile& file, const FunctionStarts& functions) {
     std::vector<std::uint64_t> starts;
-    const ElfSection* const table = file.find(".dynsym");
-    if (file.machine() != EM_X86_64 || table == nullptr || table->link >= file.sections().size()) return starts;
-    const ElfSection& names = file.sections()[table->link];
+    const ElfSection *const table = file.find(".dynsym"), *const names = file.linked_to(table);
+    if (file.machine() != EM_X86_64 || names == nullptr) return starts;
     for_each_symbol(file, *table, [&](const Elf64_Sym& symbol) {
         if (symbol.st_shndx == SHN_UNDEF || symbol.st_size == 0 || symbol.st_size > most_code) return;
-        const std::string_view name = file.text(names, symbol.st_name);
+        const std::string_view name = file.text(*names, symbol.st_name);
         if (!name.starts_with(starter) || !name.ends_with(its_end)) return;
         const auto at = file.offset_of(symbol.st_value);
         const Bytes code = at ? file.bytes().view(*at, symbol.st_size) : Bytes();
