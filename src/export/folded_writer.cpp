@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/byte_sink.hpp"
 #include "base/id_table.hpp"
 #include "export/output.hpp"
 #include "export/profile_values.hpp"
 #include "export/text.hpp"
+#include "outside/byte_stream.hpp"
 #include "symbolize/named_profile.hpp"
 
 namespace flameprobe {

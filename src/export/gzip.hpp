@@ -4,7 +4,7 @@
 #include <memory>
 #include <string_view>
 
-#include "base/byte_sink.hpp"
+#include "outside/byte_stream.hpp"
 
 namespace flameprobe {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/byte_sink.hpp"
+#include "outside/byte_stream.hpp"
 
 namespace flameprobe {
 

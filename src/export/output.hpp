@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/byte_sink.hpp"
 #include "base/result.hpp"
 #include "export/sample_labels.hpp"
+#include "outside/byte_stream.hpp"
 #include "profile/output_format.hpp"
 #include "render/flame_graph.hpp"
 #include "symbolize/named_profile.hpp"

@@ -2,7 +2,7 @@
 #include "export/output.hpp"
 #include "export/text.hpp"
 #include "render/name_advice.hpp"
-#include "render/numbers.hpp"
+#include "render/text.hpp"
 #include "symbolize/named_profile.hpp"
 
 namespace flameprobe {

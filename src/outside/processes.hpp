@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "base/byte_sink.hpp"
 #include "base/result.hpp"
+#include "outside/byte_stream.hpp"
 #include "profile/model.hpp"
 
 namespace flameprobe {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/result.hpp"
-#include "outside/byte_source.hpp"
+#include "outside/byte_stream.hpp"
 #include "profile/sink.hpp"
 
 namespace flameprobe {

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "profile/model.hpp"
-#include "render/numbers.hpp"
 #include "render/role.hpp"
 #include "render/short_name.hpp"
 #include "render/text.hpp"

@@ -7,7 +7,7 @@
 #include "base/binary_text.hpp"
 #include "render/fold_tree.hpp"
 #include "render/function_totals.hpp"
-#include "render/page_columns.hpp"
+#include "render/page_parts.hpp"
 #include "render/palette.hpp"
 #include "render/run_facts.hpp"
 #include "render/text.hpp"

@@ -8,15 +8,13 @@
 #include <vector>
 
 #include "base/binary_text.hpp"
-#include "base/byte_sink.hpp"
+#include "outside/byte_stream.hpp"
 #include "render/assets.hpp"
 #include "render/call_tree.hpp"
 #include "render/describe.hpp"
 #include "render/flame_graph.hpp"
 #include "render/function_totals.hpp"
 #include "render/name_advice.hpp"
-#include "render/numbers.hpp"
-#include "render/page_columns.hpp"
 #include "render/page_parts.hpp"
 #include "render/run_facts.hpp"
 #include "render/short_name.hpp"

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "outside/counters.hpp"
-#include "render/numbers.hpp"
 #include "render/short_name.hpp"
 #include "render/text.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "base/paths.hpp"
 #include "profile/names.hpp"
-#include "render/numbers.hpp"
+#include "render/text.hpp"
 #include "symbolize/raw_profile.hpp"
 
 namespace flameprobe {

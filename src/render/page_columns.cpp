@@ -1,5 +1,3 @@
-#include "render/page_columns.hpp"
-
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -8,7 +6,8 @@
 
 #include "base/varint.hpp"
 #include "render/box_walk.hpp"
-#include "render/numbers.hpp"
+#include "render/page_parts.hpp"
+#include "render/text.hpp"
 
 namespace flameprobe {
 

@@ -4,7 +4,7 @@
 
 #include "render/describe.hpp"
 #include "render/function_totals.hpp"
-#include "render/page_columns.hpp"
+#include "render/page_parts.hpp"
 #include "render/role.hpp"
 #include "render/short_name.hpp"
 #include "render/text.hpp"

@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "render/lock_table.hpp"
-#include "render/numbers.hpp"
 #include "render/page_parts.hpp"
 #include "render/text.hpp"
 

@@ -7,7 +7,7 @@
 #include "render/describe.hpp"
 #include "render/lock_table.hpp"
 #include "render/name_advice.hpp"
-#include "render/numbers.hpp"
+#include "render/text.hpp"
 
 namespace flameprobe {
 

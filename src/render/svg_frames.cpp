@@ -5,7 +5,6 @@
 #include "render/describe.hpp"
 #include "render/flame_graph.hpp"
 #include "render/fold_tree.hpp"
-#include "render/numbers.hpp"
 #include "render/page_parts.hpp"
 #include "render/palette.hpp"
 #include "render/role.hpp"

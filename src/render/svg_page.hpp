@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/byte_sink.hpp"
+#include "outside/byte_stream.hpp"
 #include "render/call_tree.hpp"
 #include "render/palette.hpp"
 #include "render/role.hpp"

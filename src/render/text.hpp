@@ -1,5 +1,5 @@
-// Makes clean text (base/printed.hpp) fit for XML and for a box of a given width. Independent of the locale: the host
-// may have set one in which 1.5 is written "1,5".
+// Text for people, independent of the locale, in which 1.5 may be written "1,5": clean text (base/printed.hpp) that
+// fits into XML and a box of a given width, and numbers.
 #pragma once
 
 #include <cstddef>
@@ -26,5 +26,14 @@ std::string shorten(std::string_view clean, std::size_t most);
 
 /// A hash that is the same everywhere and always (FNV-1a), for colours and ids.
 std::uint64_t stable_hash(std::string_view text, std::uint64_t seed = 0xcbf29ce484222325ULL);
+
+std::string fixed_text(double value, int decimals);     // 12.30
+std::string short_decimal(double value, int decimals);  // without trailing zeros: 12.3, 12
+std::string count_text(std::uint64_t count);            // 1,234,567
+std::string percent_text(double part, double whole);    // "12.34 %"; whole 0 gives "0 %"
+std::string round_share(double part, double whole);     // in boxes: "12.3 %"
+std::string duration_text(std::uint64_t ns);            // "12.3 s", "4 min 05 s"
+std::string bytes_text(std::uint64_t bytes);            // "12.3 MiB"
+std::string utc_text(std::uint64_t unix_ns);            // "2025-11-21 01:10:12 UTC"
 
 }  // namespace flameprobe

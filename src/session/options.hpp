@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "profile/labels.hpp"
 #include "profile/model.hpp"
+#include "profile/names.hpp"
 #include "profile/output_format.hpp"
 
 namespace flameprobe {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/result.hpp"
-#include "outside/byte_source.hpp"
+#include "outside/byte_stream.hpp"
 #include "symbolize/named_profile.hpp"
 #include "symbolize/symbol_cache.hpp"
 #include "symbolize/symbolizer.hpp"

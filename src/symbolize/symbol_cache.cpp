@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/hash.hpp"
-#include "outside/byte_source.hpp"
+#include "outside/byte_stream.hpp"
 #include "outside/reader.hpp"
 #include "symbolize/load_steps.hpp"
 #include "symbolize/parallel.hpp"

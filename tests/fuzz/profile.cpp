@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "outside/byte_source.hpp"
+#include "outside/byte_stream.hpp"
 #include "profile/format.hpp"
 #include "symbolize/load.hpp"
 

@@ -27,7 +27,7 @@ def plain(name):
 
 
 def duration(ns):
-    """As src/render/numbers.cpp writes it, below two minutes."""
+    """As src/render/text.cpp writes it, below two minutes."""
     if ns == 0:
         return "0 s"
     for unit, factor, digits in (("µs", 1e6, 1), ("ms", 1e3, 1), ("s", 1, 2)):

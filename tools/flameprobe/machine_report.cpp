@@ -9,7 +9,7 @@
 #include "capture/blocked_reader.hpp"
 #include "doctor_report.hpp"
 #include "preload_path.hpp"
-#include "render/numbers.hpp"
+#include "render/text.hpp"
 #include "session/engine.hpp"
 #include "session/options.hpp"
 #include "symbolize/kernel_symbols.hpp"

@@ -5,8 +5,8 @@
 #include <map>
 #include <vector>
 
-#include "render/numbers.hpp"
 #include "render/short_name.hpp"
+#include "render/text.hpp"
 
 namespace flameprobe {
 

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "command_line.hpp"
-#include "profile/labels.hpp"
+#include "profile/names.hpp"
 
 namespace flameprobe::push {
 

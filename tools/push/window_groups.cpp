@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "profile/labels.hpp"
+#include "profile/names.hpp"
 #include "symbolize/raw_profile.hpp"
 
 namespace flameprobe::push {

@@ -16,7 +16,7 @@
 #include "page_sources.hpp"
 #include "progress.hpp"
 #include "provenance_file.hpp"
-#include "render/numbers.hpp"
+#include "render/text.hpp"
 #include "tables.hpp"
 
 namespace flameprobe {

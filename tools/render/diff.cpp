@@ -8,7 +8,7 @@
 #include "export/totals.hpp"
 #include "merge.hpp"
 #include "merge_facts.hpp"
-#include "render/numbers.hpp"
+#include "render/text.hpp"
 
 namespace flameprobe {
 

@@ -5,7 +5,6 @@
 #include "diff_table.hpp"
 #include "diff_tree.hpp"
 #include "render/describe.hpp"
-#include "render/numbers.hpp"
 #include "render/palette.hpp"
 #include "render/short_name.hpp"
 #include "render/svg_page.hpp"

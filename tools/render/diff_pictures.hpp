@@ -4,9 +4,9 @@
 #include <string>
 
 #include "arguments.hpp"
-#include "base/byte_sink.hpp"
 #include "base/result.hpp"
 #include "diff.hpp"
+#include "outside/byte_stream.hpp"
 #include "render/flame_graph.hpp"
 
 namespace flameprobe {

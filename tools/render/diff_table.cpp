@@ -6,7 +6,7 @@
 
 #include "export/totals.hpp"
 #include "render/describe.hpp"
-#include "render/numbers.hpp"
+#include "render/text.hpp"
 #include "tables.hpp"
 
 namespace flameprobe {

@@ -13,7 +13,7 @@
 #include <unordered_map>
 
 #include "render/function_totals.hpp"
-#include "render/numbers.hpp"
+#include "render/text.hpp"
 #include "symbolize/elf_file.hpp"
 #include "symbolize/symbol_table.hpp"
 

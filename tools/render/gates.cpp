@@ -1,7 +1,7 @@
 #include "gates.hpp"
 
 #include "base/number.hpp"
-#include "render/numbers.hpp"
+#include "render/text.hpp"
 
 namespace flameprobe {
 

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <memory>
 
-#include "render/numbers.hpp"
+#include "render/text.hpp"
 
 namespace flameprobe {
 

@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "base/byte_sink.hpp"
 #include "base/result.hpp"
 #include "image.hpp"
+#include "outside/byte_stream.hpp"
 
 namespace flameprobe {
 

@@ -6,8 +6,8 @@
 #include "export/text.hpp"
 #include "export/totals.hpp"
 #include "render/describe.hpp"
-#include "render/numbers.hpp"
 #include "render/run_facts.hpp"
+#include "render/text.hpp"
 #include "symbolize/named_profile.hpp"
 #include "tables.hpp"
 

@@ -8,7 +8,7 @@
 #include "base/result.hpp"
 #include "export/folded_reader.hpp"
 #include "merge.hpp"
-#include "outside/byte_source.hpp"
+#include "outside/byte_stream.hpp"
 #include "process_tree.hpp"
 #include "progress.hpp"
 #include "symbolize/load.hpp"

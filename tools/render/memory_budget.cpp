@@ -10,7 +10,7 @@
 
 #include "base/number.hpp"
 #include "base/proc.hpp"
-#include "render/numbers.hpp"
+#include "render/text.hpp"
 
 namespace flameprobe {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "render/page_source.hpp"
+#include "render/flame_graph.hpp"
 
 namespace flameprobe {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/byte_sink.hpp"
 #include "base/result.hpp"
+#include "outside/byte_stream.hpp"
 
 namespace flameprobe {
 

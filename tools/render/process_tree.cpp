@@ -8,8 +8,8 @@
 
 #include "export/text.hpp"
 #include "export/totals.hpp"
-#include "render/numbers.hpp"
 #include "render/run_facts.hpp"
+#include "render/text.hpp"
 #include "tables.hpp"
 
 namespace flameprobe {

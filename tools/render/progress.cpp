@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "base/printed.hpp"
-#include "render/numbers.hpp"
+#include "render/text.hpp"
 
 namespace flameprobe {
 

@@ -6,7 +6,7 @@
 
 #include "base/result.hpp"
 #include "export/folded_reader.hpp"
-#include "outside/byte_source.hpp"
+#include "outside/byte_stream.hpp"
 
 namespace flameprobe {
 

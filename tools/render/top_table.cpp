@@ -3,7 +3,6 @@
 
 #include "export/totals.hpp"
 #include "render/describe.hpp"
-#include "render/numbers.hpp"
 #include "render/run_facts.hpp"
 #include "render/text.hpp"
 #include "tables.hpp"

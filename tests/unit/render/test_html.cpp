@@ -8,7 +8,7 @@
 #include "count_of.hpp"
 #include "demo_profile.hpp"
 #include "render/function_totals.hpp"
-#include "render/page_columns.hpp"
+#include "render/page_parts.hpp"
 #include "render/thread_groups.hpp"
 
 using namespace flameprobe;

@@ -3,7 +3,7 @@
 #include <clocale>
 #include <limits>
 
-#include "render/numbers.hpp"
+#include "render/text.hpp"
 
 using namespace flameprobe;
 

@@ -22,7 +22,7 @@
 #include "profile/names.hpp"
 #include "recorders.hpp"
 #include "refusal.hpp"
-#include "render/numbers.hpp"
+#include "render/text.hpp"
 #include "session/family.hpp"
 #include "session/output_path.hpp"
 #include "session/run_info.hpp"

@@ -10,7 +10,7 @@
 #include "base/clock.hpp"
 #include "base/proc.hpp"
 #include "refusal.hpp"
-#include "render/numbers.hpp"
+#include "render/text.hpp"
 
 namespace flameprobe {
 

@@ -14,7 +14,7 @@
 #include "options.hpp"
 #include "process.hpp"
 #include "profiles.hpp"
-#include "render/numbers.hpp"
+#include "render/text.hpp"
 #include "report.hpp"
 #include "runner.hpp"
 #include "store.hpp"

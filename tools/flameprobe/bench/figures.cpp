@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "bench_file.hpp"
-#include "render/numbers.hpp"
 #include "render/short_name.hpp"
+#include "render/text.hpp"
 
 namespace flameprobe::bench {
 

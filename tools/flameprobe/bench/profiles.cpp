@@ -11,7 +11,7 @@
 #include "image.hpp"
 #include "inputs.hpp"
 #include "merge.hpp"
-#include "outside/byte_source.hpp"
+#include "outside/byte_stream.hpp"
 #include "outside/reader.hpp"
 #include "render/thread_groups.hpp"
 #include "symbolize/load.hpp"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "profiles.hpp"
-#include "render/numbers.hpp"
+#include "render/text.hpp"
 
 namespace flameprobe::bench {
 

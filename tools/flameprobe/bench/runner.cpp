@@ -13,7 +13,7 @@
 #include "bench_file.hpp"
 #include "process.hpp"
 #include "readiness.hpp"
-#include "render/numbers.hpp"
+#include "render/text.hpp"
 #include "run_record.hpp"
 
 namespace flameprobe::bench {

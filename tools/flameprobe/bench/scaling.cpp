@@ -7,7 +7,7 @@
 
 #include "document.hpp"
 #include "figures.hpp"
-#include "render/numbers.hpp"
+#include "render/text.hpp"
 #include "report.hpp"
 #include "statistics.hpp"
 

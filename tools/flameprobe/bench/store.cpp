@@ -7,7 +7,7 @@
 
 #include "base/machine.hpp"
 #include "export/output_file.hpp"
-#include "outside/byte_source.hpp"
+#include "outside/byte_stream.hpp"
 
 namespace flameprobe::bench {
 

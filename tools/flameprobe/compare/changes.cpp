@@ -6,7 +6,7 @@
 
 #include "disturbed_runs.hpp"
 #include "pace.hpp"
-#include "render/numbers.hpp"
+#include "render/text.hpp"
 #include "report.hpp"
 
 namespace flameprobe::compare {

@@ -11,7 +11,7 @@
 #include "export/output_file.hpp"
 #include "forms.hpp"
 #include "measurement.hpp"
-#include "render/numbers.hpp"
+#include "render/text.hpp"
 #include "revision.hpp"
 #include "tables.hpp"
 

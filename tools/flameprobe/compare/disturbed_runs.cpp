@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "render/numbers.hpp"
+#include "render/text.hpp"
 
 namespace flameprobe::compare {
 

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "figures.hpp"
-#include "render/numbers.hpp"
+#include "render/text.hpp"
 
 namespace flameprobe::compare {
 

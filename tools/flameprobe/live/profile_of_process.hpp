@@ -7,7 +7,7 @@
 
 #include "base/descriptor.hpp"
 #include "base/result.hpp"
-#include "outside/byte_source.hpp"
+#include "outside/byte_stream.hpp"
 
 namespace flameprobe {
 

@@ -18,7 +18,6 @@
 #include "growing_profile.hpp"
 #include "outside/counters.hpp"
 #include "process_list.hpp"
-#include "render/numbers.hpp"
 #include "render/text.hpp"
 #include "screen.hpp"
 #include "top_view.hpp"

@@ -10,7 +10,6 @@
 #include "outside/counters.hpp"
 #include "render/describe.hpp"
 #include "render/lock_table.hpp"
-#include "render/numbers.hpp"
 #include "render/run_facts.hpp"
 #include "render/short_name.hpp"
 #include "render/text.hpp"

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "export/text.hpp"
-#include "render/numbers.hpp"
+#include "render/text.hpp"
 
 namespace flameprobe::counting {
 

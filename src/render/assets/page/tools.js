@@ -11,7 +11,7 @@ export function element(parent, name, attributes, text) {
 }
 
 export const samples = (number) => count(number) + (number === 1 ? " sample" : " samples");
-// "1.23 s", "4 min 05 s": as numbers.cpp writes them.
+// "1.23 s", "4 min 05 s": as text.cpp writes them.
 export function duration(ns) {
   const seconds = ns / 1e9, whole = Math.floor(seconds), two = (number) => String(Math.floor(number)).padStart(2, "0");
   if (ns === 0) return "0 s";
@@ -28,7 +28,7 @@ export function durationIn(ns, longest) {
   return (value > 0 && value < least / 2 ? "<" + least : value.toFixed(digits)) + name;
 }
 
-// "4.5 MiB", as numbers.cpp writes them; in a column in the unit of the largest.
+// "4.5 MiB", as text.cpp writes them; in a column in the unit of the largest.
 export function bytes(number, largest = number) {
   let value = number, unit = 0;
   for (let size = largest; size >= 1024 && unit < 3; unit++) { size /= 1024; value /= 1024; }

@@ -1,3 +1,8 @@
+#include "symbolize/load_steps.hpp"
+
+#include <sys/stat.h>
+#include <sys/utsname.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -6,10 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "symbolize/load_steps.hpp"
+#include "base/clock.hpp"
+#include "base/proc.hpp"
 #include "symbolize/perf_map.hpp"
 
 namespace flameprobe {
+
 namespace {
 
 class Splitter {
@@ -112,6 +119,97 @@ void split_by_time(RawProfile& raw, const SymbolizeOptions& options) {
         const StackId split = splitter ? splitter->at(stack, sample.time_ns) : stack;
         raw.add((sample.key >> 32) << 32 | split, sample.time_ns, sample.weight, sample.hits);
     }
+}
+
+namespace {
+
+constexpr std::size_t most_frames = 256;
+constexpr std::size_t frames_told = 8;
+
+bool holds(const Mapping& mapping, std::uint64_t address) {
+    const bool code = mapping.kind == MappingKind::file || mapping.kind == MappingKind::vdso ||
+                      mapping.kind == MappingKind::anonymous;
+    return code && address >= mapping.start && address - mapping.start < mapping.size;
+}
+
+/// The last mapping at the address; a mapping without a file if there was none.
+MappingId mapping_of(RawProfile& raw, std::uint64_t address) {
+    for (std::size_t id = raw.mappings.size(); id-- > 0;) {
+        if (holds(raw.mappings[id], address)) return static_cast<MappingId>(id);
+    }
+    for (std::size_t id = raw.mappings.size(); id-- > 0;) {
+        if (raw.mappings[id].kind == MappingKind::unknown) return static_cast<MappingId>(id);
+    }
+    raw.mappings.emplace_back();
+    return static_cast<MappingId>(raw.mappings.size() - 1);
+}
+
+std::string signal_text(int number) {
+    const char* name = sigabbrev_np(number);
+    if (name == nullptr) return "signal " + std::to_string(number);
+    return "SIG" + std::string(name) + " (" + sigdescr_np(number) + ")";
+}
+
+}  // namespace
+
+std::vector<LocationId> add_last_stack(RawProfile& raw) {
+    std::vector<LocationId> stack;
+    if (!raw.death_record) return stack;
+    for (const std::uint64_t address : raw.death_record->addresses) {
+        if (stack.size() == most_frames) break;
+        const Location location{mapping_of(raw, address), address};
+        const auto known = std::find(raw.locations.begin(), raw.locations.end(), location);  // may have stored names
+        stack.push_back(static_cast<LocationId>(known - raw.locations.begin()));
+        if (known == raw.locations.end()) raw.locations.push_back(location);
+    }
+    return stack;
+}
+
+std::string describe_death(const RawProfile& raw, const NamedProfile& profile, const LocationNames& names,
+                           const std::vector<LocationId>& last_stack) {
+    const Death& death = *raw.death_record;
+    std::string text = "the program was ended by " + signal_text(static_cast<int>(death.signal));
+    std::string thread = std::to_string(death.tid);
+    for (const Thread& known : raw.threads) {
+        if (known.tid == death.tid && !known.name.empty()) thread = known.name;
+    }
+    text += " in thread " + thread;
+    std::size_t told = 0;
+    for (const LocationId location : last_stack) {
+        const auto frames = names.frames(location);
+        for (auto frame = frames.rbegin(); frame != frames.rend() && told < frames_told; ++frame, ++told) {
+            text += (told == 0 ? ", in " : told == 1 ? ", called by " : ", ") + std::string(profile.name(*frame));
+        }
+    }
+    return told == frames_told ? text + ", ..." : text;
+}
+
+bool is_of_this_boot(const RunInfo& run) {
+    utsname system{};
+    if (run.host.empty() || uname(&system) != 0) return false;
+    const bool same_host = run.host.starts_with(system.nodename) && run.host.ends_with(system.release);
+    const auto now = static_cast<std::int64_t>(read_clock(CLOCK_REALTIME));
+    const std::int64_t booted = now - static_cast<std::int64_t>(read_clock(CLOCK_BOOTTIME));
+    const auto started = static_cast<std::int64_t>(run.start_unix_ns);
+    return same_host && started >= booted && started <= now;
+}
+
+bool has_own_perf_map(const RunInfo& run) {
+    struct stat status {};
+    if (stat(("/tmp/perf-" + std::to_string(run.pid) + ".map").c_str(), &status) != 0) return false;
+    // File times are those of the last tick, so a map may seem older than the start of the run.
+    return ns_of(status.st_mtim) + ns_per_second >= run.start_unix_ns;
+}
+
+SymbolizeOptions with_provenance(SymbolizeOptions options, const RunInfo& run) {
+    const std::string here = place_of("/proc/self");
+    const bool elsewhere = options.paths_by_place && !run.place.empty() && run.place != here;
+    options.same_place = options.same_place && !elsewhere;
+    if (elsewhere && options.root_of) options.root = options.root_of(run);
+    options.start_monotonic_ns = run.start_monotonic_ns;
+    options.same_boot = options.same_boot || is_of_this_boot(run) || same_boot(run.place, here);
+    if (options.pid == 0 && options.same_boot && !elsewhere && has_own_perf_map(run)) options.pid = run.pid;
+    return options;
 }
 
 }  // namespace flameprobe

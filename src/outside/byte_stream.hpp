@@ -1,3 +1,4 @@
+// Where bytes come from, and where they go.
 #pragma once
 
 #include <fcntl.h>
@@ -8,7 +9,9 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 
 #include "base/descriptor.hpp"
 #include "base/result.hpp"
@@ -86,5 +89,11 @@ private:
     std::string ahead_;
     std::uint64_t offset_ = 0;
 };
+
+/// Takes an output piece by piece, so that no writer needs to hold it whole.
+using ByteSink = std::function<void(std::string_view)>;
+
+/// Bytes that a writer gathers before it hands them on.
+inline constexpr std::size_t piece_size = 256 * 1024;
 
 }  // namespace flameprobe
