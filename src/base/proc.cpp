@@ -256,9 +256,9 @@ bool TaskList::read(std::vector<std::uint32_t>& tids) const {
             at += entry->d_reclen;
         }
     }
-    std::sort(tids.begin(), tids.end());
+    std::ranges::sort(tids);
     // The numbers of another pid namespace's /proc mean other threads.
-    return std::binary_search(tids.begin(), tids.end(), own_tid());
+    return std::ranges::binary_search(tids, own_tid());
 }
 
 std::optional<std::string> TaskList::file(std::uint32_t tid, const char* name) const {

@@ -104,8 +104,7 @@ std::vector<ThreadSamples> samples_by_thread(const AllEvents& events) {
             samples.event = part.event;
             samples.name = thread_name(profile, id);
             if (part.event != events.parts().front().event) samples.name += ", " + part.event->run.event;
-            std::stable_sort(samples.counts.begin(), samples.counts.end(),
-                             [&](auto a, auto b) { return order[a->node] < order[b->node]; });
+            std::ranges::stable_sort(samples.counts, [&](auto a, auto b) { return order[a->node] < order[b->node]; });
             result.push_back(std::move(samples));
         }
     }

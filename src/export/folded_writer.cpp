@@ -45,7 +45,7 @@ Texts sorted_texts(const NamedProfile& profile) {
     }
     std::vector<std::uint32_t> order(texts.size());
     std::iota(order.begin(), order.end(), 0);
-    std::sort(order.begin(), order.end(), [&](auto a, auto b) { return texts[a] < texts[b]; });
+    std::ranges::sort(order, [&](auto a, auto b) { return texts[a] < texts[b]; });
 
     Texts result;
     std::vector<std::uint32_t> rank(texts.size());

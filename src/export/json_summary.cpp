@@ -186,7 +186,7 @@ void add_functions(Json& to, const NamedProfile& profile, const Totals& totals) 
     };
     std::vector<Row> rows;
     for (const FunctionTotal& total : totals.functions) rows.push_back({total, display_name(profile, total.function)});
-    std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
+    std::ranges::sort(rows, [](const Row& a, const Row& b) {
         return std::tie(b.total.self, b.total.total, a.name) < std::tie(a.total.self, a.total.total, b.name);
     });
     to["function_count"] = rows.size();

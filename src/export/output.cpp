@@ -41,8 +41,7 @@ constexpr const char* too_much =
 
 Result<void> write_output(const NamedProfile& profile, Format format, const std::string& path,
                           const OutputOptions& options) {
-    const bool has_samples =
-        std::any_of(profile.counts.begin(), profile.counts.end(), [](const NamedCount& c) { return c.weight > 0; });
+    const bool has_samples = std::ranges::any_of(profile.counts, [](const NamedCount& c) { return c.weight > 0; });
     if (!has_samples) return Error{path + ": not written: the profile has no samples"};
     try {
         OutputFile file(path);

@@ -170,7 +170,7 @@ std::uint32_t ProfileTables::function_of(FunctionId function) {
 void ProfileTables::add_main_program() {
     if (!profile_.has_run) return;
     const auto& all = profile_.mappings;
-    const auto main = std::find_if(all.begin(), all.end(), [&](const flameprobe::Mapping& mapping) {
+    const auto main = std::ranges::find_if(all, [&](const flameprobe::Mapping& mapping) {
         return mapping.kind == MappingKind::file && mapping.path == profile_.run.executable;
     });
     if (main != all.end())

@@ -12,7 +12,7 @@ namespace {
 std::string type_of(const std::string& event) {
     if (event.empty() || event == "cpu" || event == "cpu-clock" || event == "task-clock") return "cpu";
     std::string type = event;
-    std::replace(type.begin(), type.end(), '-', '_');
+    std::ranges::replace(type, '-', '_');
     return type;
 }
 

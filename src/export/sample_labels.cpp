@@ -28,7 +28,7 @@ std::string prometheus_name(std::string_view key) {
 
 bool is_taken(std::string_view key) {
     constexpr std::array<std::string_view, 4> taken = {"thread", "tid", "scope", "service_name"};
-    return key.starts_with("__") || std::find(taken.begin(), taken.end(), key) != taken.end();
+    return key.starts_with("__") || std::ranges::find(taken, key) != taken.end();
 }
 
 /// At most SampleLabels::most_bytes, cut between characters.
@@ -45,7 +45,7 @@ std::pair<std::string, std::string_view> label_of_scope(std::string_view scope) 
     const auto end = scope.find('=');
     if (end == scope.npos || end == 0 || end + 1 == scope.size()) return {"scope", scope};
     const auto key = scope.substr(0, end), value = scope.substr(end + 1);
-    if (value.front() == '=' || !std::all_of(key.begin(), key.end(), may_be_key)) return {"scope", scope};
+    if (value.front() == '=' || !std::ranges::all_of(key, may_be_key)) return {"scope", scope};
     std::string name = prometheus_name(key);
     if (is_taken(name)) return {"scope", scope};
     return {std::move(name), value};
@@ -112,7 +112,7 @@ std::vector<std::uint32_t> SampleLabels::limit(const std::vector<std::uint64_t>&
     // With `exact` the user asked for every single thread.
     if (threads_ == ThreadLabels::exact || weights.size() <= most_sets) return use;
     std::vector<std::uint32_t> by_weight(use);
-    std::stable_sort(by_weight.begin(), by_weight.end(), [&](auto a, auto b) { return weights[a] > weights[b]; });
+    std::ranges::stable_sort(by_weight, [&](auto a, auto b) { return weights[a] > weights[b]; });
     for (std::size_t i = most_sets; i < by_weight.size(); ++i) {
         if (set(by_weight[i]).empty()) continue;
         Values values;

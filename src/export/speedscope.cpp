@@ -50,7 +50,7 @@ void stack_of(const NamedProfile& profile, NodeId leaf, std::vector<FunctionId>&
         const FunctionId function = profile.function_of(node);
         if (profile.functions[function].kind != FrameKind::thread || stack.empty()) stack.push_back(function);
     }
-    std::reverse(stack.begin(), stack.end());
+    std::ranges::reverse(stack);
 }
 
 void write_thread(const NamedProfile& profile, const SpeedscopeFrames& frames, const ThreadSamples& thread,

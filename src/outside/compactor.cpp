@@ -32,7 +32,7 @@ void Compactor::pass_on_first_slot() {
     const auto& [time, of_slot] = *slots_.begin();
     for (const auto& [event, of_event] : of_slot) {
         std::vector<std::pair<std::uint64_t, Sum>> sums(of_event.begin(), of_event.end());
-        std::sort(sums.begin(), sums.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+        std::ranges::sort(sums, {}, [](const auto& sum) { return sum.first; });
         for (const auto& [key, sum] : sums) {
             const double age = sum.weight == 0 ? 0 : sum.aged / static_cast<double>(sum.weight);
             const Sample together{time * slot_ns_ + slot_ns_ / 2,

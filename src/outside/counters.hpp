@@ -41,8 +41,7 @@ inline std::vector<BlockedCall> blocked_calls(const Counters& counters) {
         call.call = name;
         sorted.push_back(std::move(call));
     }
-    std::stable_sort(sorted.begin(), sorted.end(),
-                     [](const BlockedCall& a, const BlockedCall& b) { return a.ns > b.ns; });
+    std::ranges::stable_sort(sorted, std::ranges::greater{}, &BlockedCall::ns);
     return sorted;
 }
 

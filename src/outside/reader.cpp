@@ -79,7 +79,7 @@ Result<ReadOutcome> read_profile(ByteSource& source, ProfileSink& sink) {
         if (!got) return got.error();
         if (*got < format::block_header_size) return end_at(source, outcome, start, "a block's header is cut short");
         BlockHeaderBytes bytes;
-        std::copy(piece.begin(), piece.end(), bytes.begin());
+        std::ranges::copy(piece, bytes.begin());
         const BlockHeader header = parse_block_header(bytes);
         if (header.size > format::max_block_payload)
             return end_at(source, outcome, start, "a block's size makes no sense");

@@ -103,14 +103,13 @@ inline bool is_stand_in(std::string_view name) {
 inline bool is_label_key(std::string_view key) {
     const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
     return !key.empty() && letter(key.front()) && !key.starts_with("__") &&
-           std::all_of(key.begin(), key.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
+           std::ranges::all_of(key, [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
 }
 
 inline bool is_label_value(std::string_view value) {
     constexpr std::size_t most_bytes = 200;
-    return !value.empty() && value.size() <= most_bytes && std::none_of(value.begin(), value.end(), [](char c) {
-        return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-    });
+    return !value.empty() && value.size() <= most_bytes &&
+           std::ranges::none_of(value, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
 }
 
 using LabelList = std::vector<std::pair<std::string, std::string>>;
@@ -125,8 +124,7 @@ inline std::optional<LabelList> parse_labels(std::string_view text) {
         const auto sign = pair.find('=');
         if (sign == pair.npos) return std::nullopt;
         const auto key = pair.substr(0, sign), value = pair.substr(sign + 1);
-        const bool known =
-            std::any_of(labels.begin(), labels.end(), [&](const auto& label) { return label.first == key; });
+        const bool known = std::ranges::any_of(labels, [&](const auto& label) { return label.first == key; });
         if (known || !is_label_key(key) || !is_label_value(value)) return std::nullopt;
         labels.emplace_back(key, value);
         text.remove_prefix(std::min(end + 1, text.size()));

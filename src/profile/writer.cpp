@@ -79,7 +79,7 @@ void ProfileWriter::open_block() {
 void ProfileWriter::close_block() {
     const auto payload = std::string_view(buffer_).substr(open_block_ + format::block_header_size);
     const auto header = make_block_header(format::BlockType::records, payload);
-    std::copy(header.begin(), header.end(), buffer_.begin() + static_cast<std::ptrdiff_t>(open_block_));
+    std::ranges::copy(header, buffer_.begin() + static_cast<std::ptrdiff_t>(open_block_));
 }
 
 bool ProfileWriter::begin_record() {

@@ -17,8 +17,8 @@ namespace flameprobe {
 class StackIndex {
 public:
     StackIndex(const StackSet& set, bool reverse) : nodes_(set.nodes), totals_(set.nodes.size()), reverse_(reverse) {
-        const bool has_heavy_hits = std::any_of(set.counts.begin(), set.counts.end(),
-                                                [](const NamedCount& count) { return count.hits != count.weight; });
+        const bool has_heavy_hits =
+            std::ranges::any_of(set.counts, [](const NamedCount& count) { return count.hits != count.weight; });
         if (has_heavy_hits) hits_.resize(nodes_.size());
         for (const NamedCount& count : set.counts) {
             totals_[count.node] += count.weight;
@@ -183,7 +183,7 @@ private:
     void join_own_threads(const NewBox& box, std::uint32_t id) {
         if (!profile_.process_first || box.depth != 1 || box.kind != BoxKind::function || !is_thread(box.function))
             return;
-        const bool own = std::all_of(next_.begin(), next_.end(), [&](const auto& entry) {
+        const bool own = std::ranges::all_of(next_, [&](const auto& entry) {
             const FunctionId function = function_of(entry);
             return is_thread(function) && is_named_after(name(box.function), name(function));
         });
@@ -228,11 +228,10 @@ private:
             gathered.box.hits = add_saturated(gathered.box.hits, group->box.hits);
         }
         groups_.erase(narrow, groups_.end());
-        std::sort(groups_.begin(), groups_.end(),
-                  [&](const Group& a, const Group& b) { return ranks_[a.box.function] < ranks_[b.box.function]; });
+        std::ranges::sort(groups_, {}, [&](const Group& group) { return ranks_[group.box.function]; });
         if (by_weight_ || (id == 0 && profile_.process_first)) {
-            std::stable_sort(groups_.begin(), groups_.end(),
-                             [](const Group& a, const Group& b) { return a.box.total > b.box.total; });
+            std::ranges::stable_sort(groups_, std::ranges::greater{},
+                                     [](const Group& group) { return group.box.total; });
         }
         place(box.start, gathered);
         next_.clear();

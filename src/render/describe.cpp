@@ -76,7 +76,7 @@ std::string folded_name(const NamedProfile& profile, const CallTree& tree, const
     if (is_kernel(profile, box)) return "… kernel: " + clean_text(short_name(profile, functions.back()));
     for (const FunctionId id : functions) {
         const std::string family = family_of(profile, id);
-        if (std::find(families.begin(), families.end(), family) == families.end()) families.push_back(family);
+        if (std::ranges::find(families, family) == families.end()) families.push_back(family);
     }
     std::string text = "… " + count_text(box.gathered) + " frames of ";
     for (std::size_t at = 0; at < std::min(most, families.size()); ++at) text += (at == 0 ? "" : ", ") + families[at];

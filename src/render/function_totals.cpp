@@ -127,7 +127,7 @@ std::vector<std::uint32_t> ranks_by_name(const NamedProfile& profile) {
         return std::make_tuple(text(function.name), function.kind, text(function.module), text(function.file),
                                function.line, id);
     };
-    std::sort(order.begin(), order.end(), [&](FunctionId a, FunctionId b) { return key(a) < key(b); });
+    std::ranges::sort(order, [&](FunctionId a, FunctionId b) { return key(a) < key(b); });
     std::vector<std::uint32_t> ranks(order.size());
     for (std::uint32_t rank = 0; rank < order.size(); ++rank) ranks[order[rank]] = rank;
     return ranks;

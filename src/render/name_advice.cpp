@@ -41,8 +41,7 @@ const Language* language_of(const NamedProfile& profile) {
     std::vector<std::string_view> files{base_name(profile.run.executable)};
     for (const Mapping& mapping : profile.mappings) files.push_back(base_name(mapping.path));
     for (const Language& language : languages)
-        if (std::any_of(files.begin(), files.end(), [&](auto file) { return file.starts_with(language.file); }))
-            return &language;
+        if (std::ranges::any_of(files, [&](auto file) { return file.starts_with(language.file); })) return &language;
     return nullptr;
 }
 

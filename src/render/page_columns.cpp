@@ -93,9 +93,7 @@ void add_counts(PageColumns& columns, const NamedProfile& profile, const ColumnS
             if (count.weight > 0)
                 counts.push_back({sink.box_of(count.node), count.thread, 0, count.weight, count.hits, count.age});
     }
-    std::sort(counts.begin(), counts.end(), [](const Count& a, const Count& b) {
-        return std::tie(a.box, a.thread, a.bin) < std::tie(b.box, b.thread, b.bin);
-    });
+    std::ranges::sort(counts, {}, [](const Count& one) { return std::tie(one.box, one.thread, one.bin); });
     std::string box, thread, weight, bin, hits, age, oldest;
     bool weighted = false;
     std::uint32_t last = 0;
@@ -166,8 +164,7 @@ void add_side_counts(PageColumns& columns, const PageSides& sides, const NamedPr
             counts.push_back({sink.box_of(profile.counts[at].node), side, count});
         }
     }
-    std::stable_sort(counts.begin(), counts.end(),
-                     [](const Count& a, const Count& b) { return std::tie(a.box, a.side) < std::tie(b.box, b.side); });
+    std::ranges::stable_sort(counts, {}, [](const Count& one) { return std::tie(one.box, one.side); });
     std::string box, side, weight, hits;
     std::uint32_t last = 0;
     for (const Count& count : counts) {

@@ -88,7 +88,7 @@ std::vector<FunctionId> used_functions(const NamedProfile& profile, const std::v
     std::vector<FunctionId> list;
     for (FunctionId id = 0; id < used.size(); ++id)
         if (used[id]) list.push_back(id);
-    std::sort(list.begin(), list.end(), [&](FunctionId a, FunctionId b) { return ranks[a] < ranks[b]; });
+    std::ranges::sort(list, [&](FunctionId a, FunctionId b) { return ranks[a] < ranks[b]; });
     return list;
 }
 

@@ -11,8 +11,7 @@ namespace flameprobe {
 namespace {
 
 bool starts_with_any(std::string_view text, const auto& beginnings) {
-    return std::any_of(beginnings.begin(), beginnings.end(),
-                       [&](std::string_view one) { return text.starts_with(one); });
+    return std::ranges::any_of(beginnings, [&](std::string_view one) { return text.starts_with(one); });
 }
 
 // Whole names of functions that start threads and programs.
@@ -103,7 +102,7 @@ constexpr std::array<std::string_view, 12> interpreters = {"node",   "java", "py
                                                            "luajit", "lua",  "dotnet", "Rscript", "beam.smp", "julia"};
 
 bool is_interpreter(std::string_view program) {
-    return std::any_of(interpreters.begin(), interpreters.end(), [&](std::string_view one) {
+    return std::ranges::any_of(interpreters, [&](std::string_view one) {
         return program.starts_with(one) && program.find_first_not_of("0123456789.", one.size()) == program.npos;
     });
 }
@@ -155,8 +154,8 @@ private:
     }
     bool from_elsewhere(const Function& function) const {
         const std::string_view file = profile_.strings.view(function.file);
-        return std::any_of(foreign_sources.begin(), foreign_sources.end(),
-                           [&](std::string_view part) { return file.find(part) != file.npos; });
+        return std::ranges::any_of(foreign_sources,
+                                   [&](std::string_view part) { return file.find(part) != file.npos; });
     }
     bool is_own_module(std::string_view module, std::string_view name) const {
         if (module.empty()) return !name.starts_with('[') || name.find(".so") == name.npos;
@@ -190,7 +189,7 @@ Role role_of_note(std::string_view text) {
 
 bool is_glue(std::string_view name) {
     if (name.ends_with("@plt")) return true;
-    if (std::find(starts.begin(), starts.end(), name) != starts.end()) return true;
+    if (std::ranges::find(starts, name) != starts.end()) return true;
     const std::string_view inner = without_bracket(name);
     if (starts_with_any(inner, forwarders) || starts_with_any(inner, rust_glue)) return true;
     return name.find(" as core::ops::function::Fn") != name.npos ||

@@ -208,8 +208,8 @@ std::string_view without_rust_hash(std::string_view name) {
     constexpr std::size_t length = 19;  // "::h" and 16 digits
     if (name.size() <= length || name.substr(name.size() - length, 3) != "::h") return name;
     const std::string_view digits = name.substr(name.size() - 16);
-    const bool hash = std::all_of(digits.begin(), digits.end(),
-                                  [](unsigned char c) { return std::isdigit(c) != 0 || (c >= 'a' && c <= 'f'); });
+    const bool hash =
+        std::ranges::all_of(digits, [](unsigned char c) { return std::isdigit(c) != 0 || (c >= 'a' && c <= 'f'); });
     return hash ? name.substr(0, name.size() - length) : name;
 }
 

@@ -184,10 +184,9 @@ std::vector<std::string> with_opened(std::vector<std::string> classes, const Nam
 std::vector<NamedShade> used_shades(const Palette& palette, std::vector<std::string> used,
                                     const std::vector<LegendEntry>& legend) {
     for (const LegendEntry& entry : legend) used.push_back(entry.color_class);
-    std::sort(used.begin(), used.end());
+    std::ranges::sort(used);
     std::vector<NamedShade> shades = palette.classes();
-    std::erase_if(shades,
-                  [&](const NamedShade& shade) { return !std::binary_search(used.begin(), used.end(), shade.name); });
+    std::erase_if(shades, [&](const NamedShade& shade) { return !std::ranges::binary_search(used, shade.name); });
     return shades;
 }
 

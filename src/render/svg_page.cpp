@@ -134,8 +134,7 @@ std::vector<LegendEntry> legend_of_modules(const NamedProfile& profile, const Ca
         color = classes[at];
     }
     std::vector<std::pair<std::string, std::pair<std::uint64_t, std::string>>> busiest(modules.begin(), modules.end());
-    std::stable_sort(busiest.begin(), busiest.end(),
-                     [](const auto& a, const auto& b) { return a.second.first > b.second.first; });
+    std::ranges::stable_sort(busiest, [](const auto& a, const auto& b) { return a.second.first > b.second.first; });
     if (busiest.size() > 6) busiest.resize(6);
     std::vector<LegendEntry> legend;
     for (const auto& [name, module] : busiest) legend.push_back({module.second, name.empty() ? "no file" : name});

@@ -73,8 +73,7 @@ std::vector<std::string_view> options_of(std::string_view text) {
     for (std::size_t begin = 0; begin < text.size();) {
         const std::size_t end = std::min(text.find_first_of(" \0"sv, begin), text.size());
         const std::string_view option = text.substr(begin, end - begin);
-        if (decides_code(option) && std::find(options.begin(), options.end(), option) == options.end())
-            options.push_back(option);
+        if (decides_code(option) && std::ranges::find(options, option) == options.end()) options.push_back(option);
         begin = end + 1;
     }
     return options;
@@ -113,7 +112,7 @@ std::string build_flags(const ElfFile& file, std::uint64_t most_bytes) {
         return joined(options_of(as_text(file.contents(".GCC.command.line"))));
     }
     std::vector<std::pair<std::string, std::size_t>> sets(units.begin(), units.end());
-    std::stable_sort(sets.begin(), sets.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+    std::ranges::stable_sort(sets, std::ranges::greater{}, [](const auto& set) { return set.second; });
     if (sets.size() == 1) return sets.front().first;
     std::string text;
     for (std::size_t at = 0; at < std::min(sets.size(), most_sets); ++at) {

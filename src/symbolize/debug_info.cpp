@@ -124,7 +124,7 @@ std::vector<UnitHits> DebugInfo::find_units(std::span<const std::uint64_t> addre
     if (!handle) return unreadable_ = true, units;
     // Where units overlap, the one with the smaller range is used.
     const auto choose = [&](std::uint64_t low, std::uint64_t high) {
-        const auto first = std::lower_bound(addresses.begin(), addresses.end(), low) - addresses.begin();
+        const auto first = std::ranges::lower_bound(addresses, low) - addresses.begin();
         for (auto i = static_cast<std::size_t>(first); i < addresses.size() && addresses[i] < high; ++i) {
             if (high - low < choices[i].size) choices[i] = {high - low, static_cast<std::uint32_t>(units.size() - 1)};
             if (++matches > most_matches) break;

@@ -60,7 +60,7 @@ constexpr std::array<std::string_view, 9> clone_marks = {".cold",       ".part",
                                                          ".localalias", ".llvm", ".__uniq", ".warm"};
 
 bool all_digits(std::string_view text) {
-    return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+    return !text.empty() && std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
 std::string_view without_clone_marks(std::string_view name) {
@@ -68,7 +68,7 @@ std::string_view without_clone_marks(std::string_view name) {
         const auto dot = rest.rfind('.');
         if (dot == 0 || dot == rest.npos) return name;
         const std::string_view mark = rest.substr(dot);
-        if (std::find(clone_marks.begin(), clone_marks.end(), mark) != clone_marks.end())
+        if (std::ranges::find(clone_marks, mark) != clone_marks.end())
             name = rest.substr(0, dot);
         else if (!all_digits(mark.substr(1)))
             return name;

@@ -138,7 +138,7 @@ private:
             if (++matches_ >= most_function_matches) return false;
             if (matches_ % dies_between_looks_at_the_clock == 0) look_at_clock();
             if (low < lowest_) return !late_;
-            const auto first = std::lower_bound(addresses_.begin(), addresses_.end(), low);
+            const auto first = std::ranges::lower_bound(addresses_, low);
             for (auto i = first; i != addresses_.end() && *i < high && ++matches_ < most_function_matches; ++i) {
                 action(steps_[static_cast<std::size_t>(i - addresses_.begin())]);
                 hit = true;

@@ -145,7 +145,7 @@ void ElfFile::read_build_id(Bytes notes) {
 }
 
 const ElfSection* ElfFile::find(std::string_view name) const {
-    const auto found = std::find_if(sections_.begin(), sections_.end(), [&](const auto& s) { return s.name == name; });
+    const auto found = std::ranges::find_if(sections_, [&](const auto& s) { return s.name == name; });
     return found == sections_.end() ? nullptr : &*found;
 }
 

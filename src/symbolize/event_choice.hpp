@@ -55,7 +55,7 @@ public:
     /// Whether the profile has the chosen event.
     bool is_there() const {
         const std::vector<std::string> all = names();
-        return std::find(all.begin(), all.end(), chosen()) != all.end();
+        return std::ranges::find(all, chosen()) != all.end();
     }
     /// All names that can be chosen, the run's own event first.
     std::vector<std::string> names() const {
@@ -74,7 +74,7 @@ public:
         const std::vector<std::string> all = names();
         std::vector<std::string> there;
         for (const std::string& name : asked_)
-            if (std::find(all.begin(), all.end(), name) != all.end()) there.push_back(name);
+            if (std::ranges::find(all, name) != all.end()) there.push_back(name);
         if (there.empty()) there.push_back(own_);
         return there;
     }

@@ -75,7 +75,7 @@ private:
         const std::span name_bytes(bytes, std::min<std::size_t>(size - sizeof(Load), most_name));
         const auto got = read_at(file_.get(), at + sizeof(Load), std::as_writable_bytes(name_bytes));
         std::string name(bytes, ::strnlen(bytes, got));
-        std::replace(name.begin(), name.end(), '\n', ' ');
+        std::ranges::replace(name, '\n', ' ');
         add(record->address, record->size, name);
         names_[record->index] = std::move(name);
     }

@@ -89,11 +89,9 @@ private:
         Change change;
     };
     std::size_t up_to(std::optional<std::uint64_t> to_ns) {
-        std::stable_sort(entries_.begin(), entries_.end(),
-                         [](const Entry& a, const Entry& b) { return a.time_ns < b.time_ns; });
+        std::ranges::stable_sort(entries_, {}, &Entry::time_ns);
         if (!to_ns) return entries_.size();
-        const auto end = std::lower_bound(entries_.begin(), entries_.end(), *to_ns,
-                                          [](const Entry& entry, std::uint64_t time) { return entry.time_ns < time; });
+        const auto end = std::ranges::lower_bound(entries_, *to_ns, {}, &Entry::time_ns);
         return static_cast<std::size_t>(end - entries_.begin());
     }
     // Files may be hostile, or the first part of a divided one gone: no sum goes below 0.
@@ -120,9 +118,7 @@ private:
             if (entries_[i].allocated_ns == not_known) return false;
             of_alive.push_back(&entries_[i]);
         }
-        std::sort(of_alive.begin(), of_alive.end(), [](const Entry* a, const Entry* b) {
-            return std::tie(a->key, a->allocated_ns) < std::tie(b->key, b->allocated_ns);
-        });
+        std::ranges::sort(of_alive, {}, [](const Entry* one) { return std::tie(one->key, one->allocated_ns); });
         for (std::size_t at = 0; at < of_alive.size();) {
             const std::uint64_t key = of_alive[at]->key;
             Live& live = alive.at(key);

@@ -116,9 +116,7 @@ void add_times(RawProfile& raw, const std::vector<std::uint64_t>& keys, NamedPro
         const auto found = count_of.find(entry.key);
         if (found != count_of.end()) profile.times.push_back({found->second, entry.bin, entry.weight, entry.hits});
     }
-    std::sort(profile.times.begin(), profile.times.end(), [](const TimedWeight& a, const TimedWeight& b) {
-        return std::tie(a.count, a.bin) < std::tie(b.count, b.bin);
-    });
+    std::ranges::sort(profile.times, {}, [](const TimedWeight& one) { return std::tie(one.count, one.bin); });
     if (counts_living(profile.run) && frees_more(profile.times)) profile.times.clear();
     profile.bin_ns = profile.times.empty() ? 0 : raw.times.bin_ns();
 }

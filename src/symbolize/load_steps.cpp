@@ -47,7 +47,7 @@ private:
         if (!is_new || raw_.mappings[location.mapping].kind != MappingKind::anonymous) return known->second;
         const auto held = map_.all_at(location.address);
         const auto differs = [&](const PerfMap::Entry* entry) { return map_.name(*entry) != map_.name(*held.front()); };
-        if (!std::any_of(held.begin(), held.end(), differs) || raw_.archived.contains(id)) return known->second;
+        if (!std::ranges::any_of(held, differs) || raw_.archived.contains(id)) return known->second;
         for (const PerfMap::Entry* entry : held) {
             // Of those that came before the run only the last was there.
             if (entry->time_ns <= start_ns_) known->second.clear();
@@ -73,9 +73,7 @@ private:
     LocationId location(LocationId id, std::uint64_t time_ns) {
         const auto& list = places(id);
         if (list.empty()) return id;
-        const auto after =
-            std::upper_bound(list.begin(), list.end(), time_ns,
-                             [](std::uint64_t time, const Place& place) { return time < place.since_ns; });
+        const auto after = std::ranges::upper_bound(list, time_ns, {}, &Place::since_ns);
         return after == list.begin() ? after->location : std::prev(after)->location;
     }
     StackId child(StackId parent, LocationId location) {
@@ -158,7 +156,7 @@ std::vector<LocationId> add_last_stack(RawProfile& raw) {
     for (const std::uint64_t address : raw.death_record->addresses) {
         if (stack.size() == most_frames) break;
         const Location location{mapping_of(raw, address), address};
-        const auto known = std::find(raw.locations.begin(), raw.locations.end(), location);  // may have stored names
+        const auto known = std::ranges::find(raw.locations, location);  // may have stored names
         stack.push_back(static_cast<LocationId>(known - raw.locations.begin()));
         if (known == raw.locations.end()) raw.locations.push_back(location);
     }

@@ -116,7 +116,7 @@ public:
     std::vector<std::string> warnings(const SymbolChains& chains) const {
         std::vector<std::string> all = warnings_;
         const auto unnamed = [&](LocationId id) { return is_stand_in(chains[id].back().name); };
-        if (!problems_.file.empty() && std::any_of(ids_.begin(), ids_.end(), unnamed)) all.push_back(problems_.file);
+        if (!problems_.file.empty() && std::ranges::any_of(ids_, unnamed)) all.push_back(problems_.file);
         if (!problems_.debuginfod.empty()) all.push_back(problems_.debuginfod);
         return all;
     }
@@ -134,7 +134,7 @@ private:
         for (const Wanted& wanted : wanted_)
             if (const auto address = module_.file_address(*wanted.mapping, wanted.address))
                 inside.push_back({wanted.mapping, *address, wanted.id});
-        std::sort(inside.begin(), inside.end(), [](const Wanted& a, const Wanted& b) { return a.address < b.address; });
+        std::ranges::sort(inside, {}, &Wanted::address);
         wanted_ = std::move(inside);
     }
     /// Sorted.

@@ -104,9 +104,7 @@ PerfMap PerfMap::parse(std::string text, std::vector<JitCode> codes) {
         map.add(code.start, code.size, code.time_ns, map.text_.size(), code.name.size());
         map.text_ += code.name;
     }
-    std::sort(map.entries_.begin(), map.entries_.end(), [](const Entry& a, const Entry& b) {
-        return a.start != b.start ? a.start < b.start : a.order < b.order;
-    });
+    std::ranges::sort(map.entries_, {}, [](const Entry& one) { return std::pair(one.start, one.order); });
     std::uint64_t reach = 0;
     for (const Entry& entry : map.entries_) map.reach_.push_back(reach = std::max(reach, entry.end));
     return map;
@@ -119,13 +117,12 @@ void PerfMap::add(std::uint64_t start, std::uint64_t size, std::uint64_t time_ns
 }
 
 std::vector<const PerfMap::Entry*> PerfMap::all_at(std::uint64_t address) const {
-    const auto after = std::upper_bound(entries_.begin(), entries_.end(), address,
-                                        [](std::uint64_t value, const Entry& entry) { return value < entry.start; });
+    const auto after = std::ranges::upper_bound(entries_, address, {}, &Entry::start);
     std::vector<const Entry*> found;
     int steps = most_overlaps;
     for (auto i = static_cast<std::size_t>(after - entries_.begin()); i-- > 0 && reach_[i] > address && steps-- > 0;)
         if (entries_[i].end > address) found.push_back(&entries_[i]);
-    std::sort(found.begin(), found.end(), [](const Entry* a, const Entry* b) { return a->order < b->order; });
+    std::ranges::sort(found, {}, &Entry::order);
     return found;
 }
 

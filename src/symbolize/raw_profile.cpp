@@ -32,8 +32,7 @@ void TimeBins::halve() {
 
 void TimeBins::merge() {
     if (merged_ == entries_.size()) return;
-    std::sort(entries_.begin(), entries_.end(),
-              [](const Entry& a, const Entry& b) { return std::tie(a.key, a.bin) < std::tie(b.key, b.bin); });
+    std::ranges::sort(entries_, {}, [](const Entry& one) { return std::tie(one.key, one.bin); });
     const auto add = [this](std::uint64_t& sum, std::uint64_t more) {
         sum = differences_ ? sum + more : add_saturated(sum, more);
     };
@@ -179,9 +178,7 @@ std::vector<RawCount> RawProfile::counts() const {
     std::vector<RawCount> kept = all_counts();
     std::erase_if(
         kept, [&](const RawCount& count) { return !in_scope[count.stack] || !thread_wanted(threads[count.thread]); });
-    std::sort(kept.begin(), kept.end(), [](const RawCount& a, const RawCount& b) {
-        return std::tie(a.thread, a.stack) < std::tie(b.thread, b.stack);
-    });
+    std::ranges::sort(kept, {}, [](const RawCount& one) { return std::tie(one.thread, one.stack); });
     return kept;
 }
 

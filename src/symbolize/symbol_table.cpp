@@ -96,7 +96,7 @@ void SymbolTable::add_table(const ElfFile& file, std::string_view section_name) 
 }
 
 void SymbolTable::finish(const ElfFile& file) {
-    std::sort(symbols_.begin(), symbols_.end(), [](const ElfSymbol& a, const ElfSymbol& b) { return before(a, b); });
+    std::ranges::sort(symbols_, [](const ElfSymbol& a, const ElfSymbol& b) { return before(a, b); });
     const auto same_start = [](const ElfSymbol& a, const ElfSymbol& b) { return a.start == b.start; };
     symbols_.erase(std::unique(symbols_.begin(), symbols_.end(), same_start), symbols_.end());
     extend_unsized(file);
@@ -127,9 +127,7 @@ void SymbolTable::extend_unsized(const ElfFile& file) {
 }
 
 const ElfSymbol* SymbolTable::find(std::uint64_t address) const {
-    const auto after =
-        std::upper_bound(symbols_.begin(), symbols_.end(), address,
-                         [](std::uint64_t value, const ElfSymbol& symbol) { return value < symbol.start; });
+    const auto after = std::ranges::upper_bound(symbols_, address, {}, &ElfSymbol::start);
     int steps = most_symbol_overlaps;
     for (auto i = static_cast<std::size_t>(after - symbols_.begin()); i-- > 0 && reach_[i] > address && steps-- > 0;)
         if (symbols_[i].end > address) return &symbols_[i];

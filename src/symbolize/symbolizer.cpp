@@ -71,8 +71,7 @@ public:
         // out.
         std::vector<ModuleJob*> every, big, small;
         for (ModuleJob& job : jobs) every.push_back(&job);
-        std::stable_sort(every.begin(), every.end(),
-                         [](const ModuleJob* a, const ModuleJob* b) { return a->locations() > b->locations(); });
+        std::ranges::stable_sort(every, std::ranges::greater{}, &ModuleJob::locations);
         std::size_t elsewhere = all_;
         for (ModuleJob* job : every) {
             if (!is_worth_it(*job)) continue;
