@@ -11,25 +11,6 @@ namespace flameprobe {
 
 namespace {
 
-/// For each node its number in a walk from the root that visits children by id.
-std::vector<std::uint32_t> walk_order(const std::vector<NamedNode>& nodes) {
-    std::vector<NodeId> first_child(nodes.size()), next_sibling(nodes.size());
-    for (auto node = nodes.size(); node-- > 1;)
-        next_sibling[node] = std::exchange(first_child[nodes[node].parent], static_cast<NodeId>(node));
-    std::vector<std::uint32_t> order(nodes.size());
-    std::uint32_t number = 0;
-    for (NodeId node = nodes.empty() ? 0 : first_child[0]; node != 0;) {
-        order[node] = ++number;
-        if (first_child[node] != 0) {
-            node = first_child[node];
-            continue;
-        }
-        while (node != 0 && next_sibling[node] == 0) node = nodes[node].parent;
-        if (node != 0) node = next_sibling[node];
-    }
-    return order;
-}
-
 std::string thread_name(const NamedProfile& profile, ThreadId id) {
     if (id >= profile.threads.size()) return "all threads";
     const Thread& thread = profile.threads[id];
@@ -88,7 +69,10 @@ void AllEvents::join(const NamedProfile& event) {
 
 std::vector<ThreadSamples> samples_by_thread(const AllEvents& events) {
     const NamedProfile& profile = events.tables();
-    const auto order = walk_order(profile.nodes);
+    std::vector<std::uint32_t> order(profile.nodes.size());
+    std::uint32_t entered = 0;
+    walk_nodes(
+        profile.nodes, [&](NodeId node) { order[node] = ++entered; }, [](NodeId) {});
     std::vector<ThreadSamples> result;
     for (const AllEvents::Part& part : events.parts()) {
         std::map<ThreadId, ThreadSamples> threads;

@@ -11,40 +11,15 @@ namespace flameprobe {
 
 namespace {
 
-/// Children of each node, one after the other.
-struct Children {
-    std::vector<std::uint32_t> begin;
-    std::vector<NodeId> nodes;
-
-    explicit Children(const NamedProfile& profile) : begin(profile.nodes.size() + 1), nodes(profile.nodes.size()) {
-        const auto& all = profile.nodes;
-        for (NodeId id = 1; id < all.size(); ++id) ++begin[all[id].parent + 1];
-        for (std::size_t i = 1; i < begin.size(); ++i) begin[i] += begin[i - 1];
-        std::vector<std::uint32_t> next(begin.begin(), begin.end() - 1);
-        for (NodeId id = 1; id < all.size(); ++id) nodes[next[all[id].parent]++] = id;
-    }
-};
-
-/// Walks the trie with an explicit stack (profiles may be deeper than recursion allows), and adds a node's weight to
-/// its function unless the function is already on the path.
+/// Adds a node's weight to its function unless the function is already on the path.
 class Walk {
 public:
     Walk(const NamedProfile& profile, Totals& totals)
-        : profile_(profile), children_(profile), of_(shown_functions(profile)), open_(profile.functions.size()) {
+        : profile_(profile), of_(shown_functions(profile)), open_(profile.functions.size()) {
         totals.functions.resize(profile.functions.size());
         weigh(totals);
-        std::vector<std::uint32_t> next(children_.begin.begin(), children_.begin.end() - 1);
-        for (NodeId at = 0;;) {
-            if (next[at] < children_.begin[at + 1]) {
-                at = children_.nodes[next[at]++];
-                enter(at, totals);
-            } else if (at == 0) {
-                return;
-            } else {
-                --open_[function(at)];
-                at = profile.nodes[at].parent;
-            }
-        }
+        walk_nodes(
+            profile.nodes, [&](NodeId node) { enter(node, totals); }, [&](NodeId node) { --open_[function(node)]; });
     }
     const std::vector<FunctionId>& representative() const { return of_; }
 
@@ -83,7 +58,6 @@ private:
     }
 
     const NamedProfile& profile_;
-    Children children_;
     std::vector<FunctionId> of_;
     std::vector<std::uint32_t> open_;  // how often each function is on the path
     std::vector<Amount> self_, total_;

@@ -59,6 +59,26 @@ struct NamedNode {
     FrameId frame = 0;
 };
 
+/// Walks from the root, which is neither entered nor left, and visits children by id. Not recursion: stacks may be
+/// 10,000 frames deep.
+template <class Enter, class Leave>
+void walk_nodes(const std::vector<NamedNode>& nodes, Enter enter, Leave leave) {
+    std::vector<NodeId> child(nodes.size()), sibling(nodes.size());  // the next of each to be visited
+    for (auto id = static_cast<NodeId>(nodes.size()); id-- > 1;)
+        sibling[id] = std::exchange(child[nodes[id].parent], id);
+    for (NodeId at = 0; at < nodes.size();) {
+        if (const NodeId next = child[at]; next != 0) {
+            child[at] = sibling[next];
+            enter(at = next);
+        } else if (at == 0) {
+            return;
+        } else {
+            leave(at);
+            at = nodes[at].parent;
+        }
+    }
+}
+
 /// Of what is alive at the end of a heap: since when, before that end.
 struct Age {
     std::uint64_t mean_ns = 0, oldest_ns = 0;
