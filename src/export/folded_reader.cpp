@@ -82,13 +82,109 @@ struct FoldedReader::State {
         });
     }
 
-    void decide();
-    void process(std::string_view text);
-    void line(std::string_view text);
-    NodeId stack(std::string_view text);
-    NodeId child(NodeId parent, std::string_view name);
-    void add(NodeId node, std::uint64_t weight);
-    void bad_line(std::string_view text);
+    void decide() {
+        decided = true;
+        // Lines of a binary file may happen to end in a number, so a zero byte decides.
+        if (head.find('\0') != std::string::npos) failure = where + ": this is no text: " + expected;
+        std::string_view rest = head;
+        std::size_t with_two = 0, with_one = 0;
+        while (!rest.empty()) {
+            const std::size_t end = rest.find('\n');
+            if (end == std::string_view::npos && head.size() >= head_size) break;  // cut in the middle
+            const std::string_view text = rest.substr(0, end);
+            if (has_two_counts(text))
+                ++with_two;
+            else if (parse_folded_line(text, false).well_formed)
+                ++with_one;
+            rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
+        }
+        two_counts = with_two > 0 && with_one == 0;
+        const std::string text = std::exchange(head, {});
+        process(text);
+    }
+    void process(std::string_view text) {
+        while (!text.empty()) {
+            const std::size_t end = text.find('\n');
+            if (end == std::string_view::npos) {
+                if (skipping) return;
+                carry += text;
+                if (carry.size() > longest_line) {
+                    ++lines;
+                    bad_line(carry);
+                    std::exchange(carry, {});
+                    skipping = true;
+                }
+                return;
+            }
+            if (skipping) {
+                skipping = false;
+            } else if (carry.empty()) {
+                line(text.substr(0, end));
+            } else {
+                carry += text.substr(0, end);
+                line(carry);
+                carry.clear();
+            }
+            text.remove_prefix(end + 1);
+        }
+    }
+    void line(std::string_view text) {
+        ++lines;
+        const FoldedLine parsed = parse_folded_line(text, two_counts);
+        if (!parsed.well_formed) return bad_line(text);
+        ++good;
+        below_zero += parsed.below_zero ? 1 : 0;
+        if (parsed.count == 0 || !failure.empty()) return;
+        if (parsed.count > most_samples - std::min(total, most_samples)) {
+            failure = where + ": line " + std::to_string(lines) + ": the counts add up to more than 2^63 - 1";
+            return;
+        }
+        add(stack(parsed.stack), parsed.count);
+    }
+    NodeId stack(std::string_view text) {
+        const std::size_t common = common_prefix(text, previous);
+        const auto still_there = [&](const FrameEnd& step) {
+            return step.end <= common && (step.end == text.size() || text[step.end] == ';');
+        };
+        while (!path.empty() && !still_there(path.back())) path.pop_back();
+        NodeId node = path.empty() ? 0 : path.back().node;
+        std::size_t at = path.empty() ? 0 : path.back().end + 1;
+        while (at < text.size()) {
+            const std::size_t end = std::min(text.find(';', at), text.size());
+            if (end > at) {
+                node = child(node, text.substr(at, end - at));
+                path.push_back({end, node});
+            }
+            at = end + 1;
+        }
+        previous.resize(common);
+        previous += text.substr(common);
+        return node;
+    }
+    NodeId child(NodeId parent, std::string_view name) {
+        const FrameId frame = names.intern(name);
+        const auto next = static_cast<NodeId>(profile.nodes.size());
+        const NodeId node = find_or_claim(parent, frame, next);
+        if (node == next) profile.nodes.push_back({parent, frame});
+        return node;
+    }
+    void add(NodeId node, std::uint64_t weight) {
+        total += weight;
+        if (node >= count_of_node.size()) count_of_node.resize(profile.nodes.size(), no_count);
+        std::uint32_t& count = count_of_node[node];
+        if (count == no_count) {
+            count = static_cast<std::uint32_t>(profile.counts.size());
+            profile.counts.push_back({node, thread, 0, 0});
+        }
+        profile.counts[count].weight += weight;
+        profile.counts[count].hits += weight;  // folded text has no separate number of samples
+    }
+    void bad_line(std::string_view text) {
+        if (text.find_first_not_of(" \t\r\v\f") == std::string_view::npos) return;  // blank lines are passed over
+        if (bad++ > 0) return;
+        first_bad = lines;
+        bad_excerpt = excerpt(text);
+    }
 
     NamedProfile& profile;
     FrameNames names;
@@ -107,116 +203,6 @@ struct FoldedReader::State {
     std::string bad_excerpt;
     std::string failure;
 };
-
-void FoldedReader::State::decide() {
-    decided = true;
-    // Lines of a binary file may happen to end in a number, so a zero byte decides.
-    if (head.find('\0') != std::string::npos) failure = where + ": this is no text: " + expected;
-    std::string_view rest = head;
-    std::size_t with_two = 0, with_one = 0;
-    while (!rest.empty()) {
-        const std::size_t end = rest.find('\n');
-        if (end == std::string_view::npos && head.size() >= head_size) break;  // cut in the middle
-        const std::string_view text = rest.substr(0, end);
-        if (has_two_counts(text))
-            ++with_two;
-        else if (parse_folded_line(text, false).well_formed)
-            ++with_one;
-        rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
-    }
-    two_counts = with_two > 0 && with_one == 0;
-    const std::string text = std::exchange(head, {});
-    process(text);
-}
-
-void FoldedReader::State::process(std::string_view text) {
-    while (!text.empty()) {
-        const std::size_t end = text.find('\n');
-        if (end == std::string_view::npos) {
-            if (skipping) return;
-            carry += text;
-            if (carry.size() > longest_line) {
-                ++lines;
-                bad_line(carry);
-                std::exchange(carry, {});
-                skipping = true;
-            }
-            return;
-        }
-        if (skipping) {
-            skipping = false;
-        } else if (carry.empty()) {
-            line(text.substr(0, end));
-        } else {
-            carry += text.substr(0, end);
-            line(carry);
-            carry.clear();
-        }
-        text.remove_prefix(end + 1);
-    }
-}
-
-void FoldedReader::State::line(std::string_view text) {
-    ++lines;
-    const FoldedLine parsed = parse_folded_line(text, two_counts);
-    if (!parsed.well_formed) return bad_line(text);
-    ++good;
-    below_zero += parsed.below_zero ? 1 : 0;
-    if (parsed.count == 0 || !failure.empty()) return;
-    if (parsed.count > most_samples - std::min(total, most_samples)) {
-        failure = where + ": line " + std::to_string(lines) + ": the counts add up to more than 2^63 - 1";
-        return;
-    }
-    add(stack(parsed.stack), parsed.count);
-}
-
-NodeId FoldedReader::State::stack(std::string_view text) {
-    const std::size_t common = common_prefix(text, previous);
-    const auto still_there = [&](const FrameEnd& step) {
-        return step.end <= common && (step.end == text.size() || text[step.end] == ';');
-    };
-    while (!path.empty() && !still_there(path.back())) path.pop_back();
-    NodeId node = path.empty() ? 0 : path.back().node;
-    std::size_t at = path.empty() ? 0 : path.back().end + 1;
-    while (at < text.size()) {
-        const std::size_t end = std::min(text.find(';', at), text.size());
-        if (end > at) {
-            node = child(node, text.substr(at, end - at));
-            path.push_back({end, node});
-        }
-        at = end + 1;
-    }
-    previous.resize(common);
-    previous += text.substr(common);
-    return node;
-}
-
-NodeId FoldedReader::State::child(NodeId parent, std::string_view name) {
-    const FrameId frame = names.intern(name);
-    const auto next = static_cast<NodeId>(profile.nodes.size());
-    const NodeId node = find_or_claim(parent, frame, next);
-    if (node == next) profile.nodes.push_back({parent, frame});
-    return node;
-}
-
-void FoldedReader::State::add(NodeId node, std::uint64_t weight) {
-    total += weight;
-    if (node >= count_of_node.size()) count_of_node.resize(profile.nodes.size(), no_count);
-    std::uint32_t& count = count_of_node[node];
-    if (count == no_count) {
-        count = static_cast<std::uint32_t>(profile.counts.size());
-        profile.counts.push_back({node, thread, 0, 0});
-    }
-    profile.counts[count].weight += weight;
-    profile.counts[count].hits += weight;  // folded text has no separate number of samples
-}
-
-void FoldedReader::State::bad_line(std::string_view text) {
-    if (text.find_first_not_of(" \t\r\v\f") == std::string_view::npos) return;  // blank lines are passed over
-    if (bad++ > 0) return;
-    first_bad = lines;
-    bad_excerpt = excerpt(text);
-}
 
 FoldedReader::FoldedReader(NamedProfile& profile, std::string where)
     : state_(std::make_unique<State>(profile, std::move(where))) {}
