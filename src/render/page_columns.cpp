@@ -62,9 +62,11 @@ private:
     std::uint32_t last_depth_ = 0;
 };
 
-void add_part(PageColumns& columns, const char* name, const std::string& bytes) {
-    columns.parts.emplace_back(name, bytes.size());
-    columns.bytes += bytes;
+void add_parts(PageColumns& columns, std::initializer_list<std::pair<const char*, const std::string&>> parts) {
+    for (const auto& [name, bytes] : parts) {
+        columns.parts.emplace_back(name, bytes.size());
+        columns.bytes += bytes;
+    }
 }
 
 /// Whether the times are of what is alive: a moment is chosen then, not a stretch of time.
@@ -111,14 +113,11 @@ void add_counts(PageColumns& columns, const NamedProfile& profile, const ColumnS
         weighted = weighted || sum.hits != sum.weight;
         last = sum.box;
     }
-    add_part(columns, "box", box);
-    add_part(columns, "thread", thread);
-    add_part(columns, "weight", weight);
-    if (timed) add_part(columns, "bin", bin);
-    if (weighted) add_part(columns, "hits", hits);
+    add_parts(columns, {{"box", box}, {"thread", thread}, {"weight", weight}});
+    if (timed) add_parts(columns, {{"bin", bin}});
+    if (weighted) add_parts(columns, {{"hits", hits}});
     if (!profile.has_ages) return;
-    add_part(columns, "age", age);
-    add_part(columns, "oldest", oldest);
+    add_parts(columns, {{"age", age}, {"oldest", oldest}});
 }
 
 /// By how much what is alive changed in each step of time, thread and box.
@@ -139,11 +138,8 @@ void add_steps(PageColumns& columns, const NamedProfile& profile, const ColumnSi
         put_varint(weight, zigzag(static_cast<std::int64_t>(sum.first)));
         put_varint(hits, zigzag(static_cast<std::int64_t>(sum.second)));
     }
-    add_part(columns, "stepBox", box);
-    add_part(columns, "stepThread", thread);
-    add_part(columns, "stepBin", bin);
-    add_part(columns, "stepWeight", weight);
-    add_part(columns, "stepHits", hits);
+    add_parts(columns,
+              {{"stepBox", box}, {"stepThread", thread}, {"stepBin", bin}, {"stepWeight", weight}, {"stepHits", hits}});
 }
 
 /// Keeps every count apart, since noise is computed from each.
@@ -174,10 +170,8 @@ void add_side_counts(PageColumns& columns, const PageSides& sides, const NamedPr
         put_varint(hits, count.count.hits);
         last = count.box;
     }
-    add_part(columns, "box", box);
-    add_part(columns, "side", side);
-    add_part(columns, "weight", weight);
-    if (weighted) add_part(columns, "hits", hits);
+    add_parts(columns, {{"box", box}, {"side", side}, {"weight", weight}});
+    if (weighted) add_parts(columns, {{"hits", hits}});
 }
 
 }  // namespace
@@ -205,8 +199,7 @@ Result<PageColumns> page_columns(const NamedProfile& profile, const PageNumbers&
         columns.boxes = sink.boxes;
         columns.depth = sink.depth;
         columns.min_width = min_width;
-        add_part(columns, "up", sink.up);
-        add_part(columns, "fn", sink.fn);
+        add_parts(columns, {{"up", sink.up}, {"fn", sink.fn}});
         if (sides != nullptr) {
             add_side_counts(columns, *sides, profile, sink);
         } else {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -43,41 +44,34 @@ public:
     void add(FunctionId id, Role role, const std::string& color) {
         const Function& function = profile_.functions[id];
         const auto text = [&](std::string_view raw) { return shorten(clean_text(raw), longest_string); };
-        std::string name = function.name == 0 ? "[no name]" : text(profile_.strings.view(function.name));
-        std::string brief = text(short_name(profile_, id));
-        shorts_.push_back(brief == name || brief.empty() ? "" : std::move(brief));
-        names_.push_back(std::move(name));
-        kinds_.push_back(static_cast<unsigned>(function.kind));
-        roles_.push_back(static_cast<unsigned>(role));
-        places_.push_back(files_.add(text(profile_.strings.view(function.file))));
-        lines_.push_back(function.line);
-        homes_.push_back(modules_.add(text(module_name(profile_, profile_.strings.view(function.module)))));
-        shades_.push_back(colors_of_.at(color));
+        const std::string name = function.name == 0 ? "[no name]" : text(profile_.strings.view(function.name));
+        const std::string brief = text(short_name(profile_, id));
+        const std::string module(module_name(profile_, profile_.strings.view(function.module)));
+        add_row({name, brief == name ? "" : brief, function.kind, role,
+                 files_.add(text(profile_.strings.view(function.file))), function.line, modules_.add(text(module)),
+                 colors_of_.at(color)});
     }
     std::size_t add_other(const std::string& name, unsigned kind, Role role, const std::string& color) {
-        shorts_.push_back("");
-        names_.push_back(clean_text(name));
-        kinds_.push_back(kind);
-        roles_.push_back(static_cast<unsigned>(role));
-        places_.push_back(files_.add(""));
-        lines_.push_back(0);
-        homes_.push_back(modules_.add(""));
-        shades_.push_back(colors_of_.at(color));
-        return names_.size() - 1;
+        add_row({clean_text(name), "", kind, role, files_.add(""), 0, modules_.add(""), colors_of_.at(color)});
+        return columns_[0].size() - 1;
     }
     void put(Json& into) const {
-        into["functions"] = {{"name", names_},  {"short", shorts_}, {"kind", kinds_},   {"role", roles_},
-                             {"file", places_}, {"line", lines_},   {"module", homes_}, {"color", shades_}};
+        for (std::size_t at = 0; at < names.size(); ++at) into["functions"][names[at]] = columns_[at];
         into["files"] = files_.list();
         into["modules"] = modules_.list();
     }
 
 private:
+    static constexpr std::array names{"name", "short", "kind", "role", "file", "line", "module", "color"};
+
+    void add_row(const std::array<Json, names.size()>& row) {
+        for (std::size_t at = 0; at < row.size(); ++at) columns_[at].push_back(row[at]);
+    }
+
     const NamedProfile& profile_;
     std::map<std::string, std::size_t> colors_of_;
     Strings files_, modules_;
-    Json names_ = Json::array(), shorts_ = Json::array(), kinds_ = Json::array(), roles_ = Json::array(),
-         places_ = Json::array(), lines_ = Json::array(), homes_ = Json::array(), shades_ = Json::array();
+    std::array<Json, names.size()> columns_;
 };
 
 /// The functions that are in a stack and are shown as themselves, by name.
