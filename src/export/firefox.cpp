@@ -102,14 +102,8 @@ private:
         const RunInfo& run = profile_.run;
         json_.key("arguments").text(run.command);
         const auto entry = [this](const char* label, const std::string& value) {
-            json_.begin_object()
-                .key("label")
-                .text(label)
-                .key("format")
-                .text("string")
-                .key("value")
-                .text(value)
-                .end_object();
+            json_.begin_object().key("label").text(label);
+            json_.key("format").text("string").key("value").text(value).end_object();
         };
         json_.key("extra").begin_array().begin_object().key("label").text("FlameProbe").key("entries").begin_array();
         entry("Time axis", "CPU time, one stack after the other: not when they ran");
@@ -185,10 +179,8 @@ private:
         json_.key("lineNumber").array(functions, [this](const Function& function) {
             json_.number_unless_0(function.line);
         });
-        json_.key("columnNumber")
-            .repeat(functions.size(), nulls)
-            .key("originalLocation")
-            .repeat(functions.size(), nulls);
+        json_.key("columnNumber").repeat(functions.size(), nulls);
+        json_.key("originalLocation").repeat(functions.size(), nulls);
         json_.end_object();
     }
     void thread(const ThreadSamples& samples) {

@@ -13,19 +13,6 @@
 
 namespace flameprobe {
 
-/// Weight of all samples.
-inline std::uint64_t total_weight(const NamedProfile& profile) {
-    std::uint64_t all = 0;
-    for (const NamedCount& count : profile.counts) all = add_saturated(all, count.weight);
-    return all;
-}
-/// The number of samples, whatever they weigh, from which noise is computed.
-inline std::uint64_t total_hits(const NamedProfile& profile) {
-    std::uint64_t all = 0;
-    for (const NamedCount& count : profile.counts) all = add_saturated(all, count.hits);
-    return all;
-}
-
 /// The samples' CPU time for each of `units` units of work; nothing where the event is not a clock.
 inline std::optional<double> sampled_ns_per_unit(const NamedProfile& profile, std::uint64_t units) {
     if (units == 0 || profile.run.period_ns == 0) return std::nullopt;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <optional>
 
 #include "base/id_table.hpp"
 #include "render/box_walk.hpp"
@@ -86,14 +85,6 @@ public:
     CallTree tree;
 };
 
-std::optional<std::uint64_t> sum_of(const NamedProfile& profile) {
-    std::uint64_t all = 0;
-    for (const NamedCount& count : profile.counts) {
-        if (__builtin_add_overflow(all, count.weight, &all)) return std::nullopt;
-    }
-    return all;
-}
-
 }  // namespace
 
 ShortenedStacks shorten_deep_stacks(const NamedProfile& profile, std::uint32_t most) {
@@ -115,10 +106,12 @@ ShortenedStacks shorten_deep_stacks(const NamedProfile& profile, std::uint32_t m
 }
 
 Result<std::uint64_t> weight_to_draw(const NamedProfile& profile) {
-    const auto all = sum_of(profile);
-    if (!all) return Error{"the profile's counts add up to more than 2^64"};
-    if (*all == 0) return Error{"no samples: there is nothing to draw"};
-    return *all;
+    std::uint64_t all = 0;
+    for (const NamedCount& count : profile.counts)
+        if (__builtin_add_overflow(all, count.weight, &all))
+            return Error{"the profile's counts add up to more than 2^64"};
+    if (all == 0) return Error{"no samples: there is nothing to draw"};
+    return all;
 }
 
 Result<CallTree> build_call_tree(const NamedProfile& profile, const CallTreeOptions& options) {

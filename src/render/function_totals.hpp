@@ -21,6 +21,19 @@ struct Totals {
     std::uint64_t samples = 0;
 };
 
+/// Weight of all samples.
+inline std::uint64_t total_weight(const NamedProfile& profile) {
+    std::uint64_t all = 0;
+    for (const NamedCount& count : profile.counts) all = add_saturated(all, count.weight);
+    return all;
+}
+/// The number of samples, whatever they weigh, from which noise is computed.
+inline std::uint64_t total_hits(const NamedProfile& profile) {
+    std::uint64_t all = 0;
+    for (const NamedCount& count : profile.counts) all = add_saturated(all, count.hits);
+    return all;
+}
+
 /// Functions with equal name, kind and module are one. Takes time in the order of nodes, however deep the stacks.
 Totals function_totals(const NamedProfile& profile);
 

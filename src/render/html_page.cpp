@@ -54,7 +54,8 @@ public:
         values_.emplace_back(name, value);
         return *this;
     }
-    void write(std::string_view text, const ByteSink& out) const {
+    void write(const ByteSink& out) const {
+        std::string_view text = assets::page_html;
         while (!text.empty()) {
             std::size_t first = text.size();
             const std::pair<std::string_view, std::string_view>* found = nullptr;
@@ -73,7 +74,8 @@ public:
     }
 
 private:
-    std::vector<std::pair<std::string_view, std::string_view>> values_;
+    std::vector<std::pair<std::string_view, std::string_view>> values_{{"@CSS@", assets::page_css},
+                                                                       {"@JS@", assets::page_js}};
 };
 
 constexpr std::size_t summary_rows = 30;
@@ -175,9 +177,7 @@ Result<void> write_page(const NamedProfile& profile, const FlameGraphOptions& op
         .set("@POLICY@", assets::page_policy)
         .set("@LIVE@", "")
         .set("@DATA@", elements)
-        .set("@CSS@", assets::page_css)
-        .set("@JS@", assets::page_js)
-        .write(assets::page_html, out);
+        .write(out);
     return {};
 }
 
@@ -227,9 +227,7 @@ std::string live_page(const NamedProfile* profile, const std::string& waits_for)
         .set("@POLICY@", policy)
         .set("@LIVE@", " data-live=\"\"")
         .set("@DATA@", "")
-        .set("@CSS@", assets::page_css)
-        .set("@JS@", assets::page_js)
-        .write(assets::page_html, [&page](std::string_view piece) { page += piece; });
+        .write([&page](std::string_view piece) { page += piece; });
     return page;
 }
 

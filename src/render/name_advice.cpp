@@ -6,6 +6,7 @@
 
 #include "base/paths.hpp"
 #include "profile/names.hpp"
+#include "render/function_totals.hpp"
 #include "render/text.hpp"
 #include "symbolize/raw_profile.hpp"
 
@@ -71,11 +72,10 @@ std::string name_advice(const NamedProfile& profile) {
     std::vector<bool> below(profile.nodes.size());
     for (NodeId id = 1; id < below.size(); ++id)
         below[id] = below[profile.nodes[id].parent] || nameless[profile.function_of(id)];
-    std::uint64_t all = 0, part = 0;
-    for (const NamedCount& count : profile.counts) {
-        all = add_saturated(all, count.weight);
+    const std::uint64_t all = total_weight(profile);
+    std::uint64_t part = 0;
+    for (const NamedCount& count : profile.counts)
         if (below[count.node]) part = add_saturated(part, count.weight);
-    }
     if (part <= all / 10) return {};
     return round_share(static_cast<double>(part), static_cast<double>(all)) + " of the time is in or below " +
            std::string(language->name) + " functions without names; with names: " + std::string(language->advice);

@@ -5,6 +5,7 @@
 #include "base/paths.hpp"
 #include "outside/counters.hpp"
 #include "render/describe.hpp"
+#include "render/function_totals.hpp"
 #include "render/lock_table.hpp"
 #include "render/name_advice.hpp"
 #include "render/text.hpp"
@@ -251,14 +252,9 @@ std::string measured_text(const NamedProfile& profile, std::uint64_t weight) {
 }
 
 std::string default_subtitle(const NamedProfile& profile) {
-    std::uint64_t all = 0, hits = 0;
-    for (const NamedCount& count : profile.counts) {
-        all = add_saturated(all, count.weight);
-        hits = add_saturated(hits, count.hits);
-    }
     const std::uint64_t length = profile.summary.duration_ns;
     const std::string duration = profile.has_run && length > 0 ? " in " + duration_text(length) : "";
-    const std::string samples = samples_text(hits), what = measured_text(profile, all);
+    const std::string samples = samples_text(total_hits(profile)), what = measured_text(profile, total_weight(profile));
     std::string deadlock;
     for (const std::string& sentence : deadlocks(profile.summary.counters)) deadlock += "; " + sentence;
     if (what.empty()) return samples + duration + deadlock;

@@ -173,16 +173,12 @@ std::uint64_t hash_of(const NamedProfile& profile, const CallTree& tree, const F
     return hash;
 }
 
-/// And those of folded boxes when the reader has opened them.
-std::vector<std::string> with_opened(std::vector<std::string> classes, const NamedProfile& profile,
-                                     const CallTree& tree, const Palette& palette, const std::vector<Role>& roles) {
-    for (const auto& [box, functions] : tree.folded)
-        classes.push_back(palette.class_of(profile, functions.front(), roles[functions.front()]));
-    return classes;
-}
-
-std::vector<NamedShade> used_shades(const Palette& palette, std::vector<std::string> used,
-                                    const std::vector<LegendEntry>& legend) {
+/// `used`: classes of boxes.
+std::vector<NamedShade> used_shades(const NamedProfile& profile, const CallTree& tree, const Palette& palette,
+                                    const std::vector<Role>& roles, const std::vector<LegendEntry>& legend,
+                                    std::vector<std::string> used) {
+    for (const auto& [box, functions] : tree.folded)  // when the reader has opened them
+        used.push_back(palette.class_of(profile, functions.front(), roles[functions.front()]));
     for (const LegendEntry& entry : legend) used.push_back(entry.color_class);
     std::ranges::sort(used);
     std::vector<NamedShade> shades = palette.classes();
@@ -211,7 +207,7 @@ Result<SvgPage> page_of(const NamedProfile& profile, const FlameGraphOptions& op
                         : options.subtitle;
     const std::vector<std::string> classes = box_classes(profile, *tree, *palette, roles);
     page.legend = legend_of(profile, *tree, *palette, roles, classes);
-    page.shades = used_shades(*palette, with_opened(classes, profile, *tree, *palette, roles), page.legend);
+    page.shades = used_shades(profile, *tree, *palette, roles, page.legend, classes);
     page.facts = run_facts(profile);
     if (options.brief)
         std::erase_if(page.facts, [](const Fact& fact) {
