@@ -36,21 +36,14 @@ public:
     }
 
 private:
-    struct Text {
-        std::string value;
-    };
-    struct Number {
-        std::uint64_t value;
-    };
-
-    static Encoding any_value(const Text& value) {
+    static Encoding any_value(const std::string& text) {
         Encoding any;
-        any.text({1, "stringValue"}, value.value);
+        any.text({1, "stringValue"}, text);
         return any;
     }
-    static Encoding any_value(const Number& number) {
+    static Encoding any_value(std::uint64_t number) {
         Encoding any;
-        any.chosen({3, "intValue"}, number.value);
+        any.chosen({3, "intValue"}, number);
         return any;
     }
     template <class Value>
@@ -101,8 +94,8 @@ private:
         for (const auto& [key, value] : options_.labels) texts[key == "service_name" ? "service.name" : key] = value;
         std::vector<Encoding> pairs;
         for (const auto& [key, value] : texts)
-            if (!value.empty()) pairs.push_back(key_value(one_line(key), Text{one_line(value)}));
-        if (run.pid != 0) pairs.push_back(key_value("process.pid", Number{run.pid}));
+            if (!value.empty()) pairs.push_back(key_value(one_line(key), one_line(value)));
+        if (run.pid != 0) pairs.push_back(key_value("process.pid", std::uint64_t{run.pid}));
         Encoding message;
         message.messages({1, "attributes"}, pairs);
         return message;
@@ -121,9 +114,9 @@ private:
         message.identifier({7, "profileId"}, profile_id());
         if (!profile_.has_run) return message;
         message.integers({11, "attributeIndices"},
-                         {attribute("flameprobe.samples.lost", Number{lost_samples(profile_.run, profile_.summary)}),
-                          attribute("flameprobe.samples.truncated", Number{profile_.summary.truncated_hits}),
-                          attribute("flameprobe.event", Text{one_line(profile_.run.event)})});
+                         {attribute("flameprobe.samples.lost", lost_samples(profile_.run, profile_.summary)),
+                          attribute("flameprobe.samples.truncated", profile_.summary.truncated_hits),
+                          attribute("flameprobe.event", one_line(profile_.run.event))});
         return message;
     }
     std::vector<Encoding> samples() {
@@ -152,8 +145,7 @@ private:
             const std::string key = label.key == "thread" ? "thread.name"
                                     : label.key == "tid"  ? "thread.id"
                                                           : label.key;
-            indices.push_back(label.text.empty() ? attribute(key, Number{label.number})
-                                                 : attribute(key, Text{label.text}));
+            indices.push_back(label.text.empty() ? attribute(key, label.number) : attribute(key, label.text));
         }
         return indices;
     }
@@ -192,7 +184,7 @@ private:
             message.integer({4, "filenameStrindex"}, strings_.id(mapping.file));
             if (!mapping.build_id.empty())
                 message.integers({5, "attributeIndices"},
-                                 {attribute("process.executable.build_id.gnu", Text{mapping.build_id})});
+                                 {attribute("process.executable.build_id.gnu", mapping.build_id)});
         }
         return table;
     }
@@ -212,7 +204,7 @@ private:
             }
             if (!lines.empty()) message.messages({3, "lines"}, lines);
             message.integers({4, "attributeIndices"},
-                             {attribute("profile.frame.type", Text{kernel ? "kernel" : "native"})});
+                             {attribute("profile.frame.type", std::string(kernel ? "kernel" : "native"))});
         }
         return table;
     }
