@@ -91,19 +91,12 @@ std::uint32_t SampleLabels::intern(ThreadId thread, const std::vector<FunctionId
 }
 
 std::uint32_t SampleLabels::intern(const Values& values) {
-    if (sets_.empty()) {
-        auto& empty = by_text_[""];
-        sets_.push_back(&empty.second);
-    }
-    std::string text;
-    for (const auto& [key, label] : values)
-        text += key + '\0' + label.text + '\0' + std::to_string(label.number) + '\0';
-    const auto [entry, is_new] = by_text_.try_emplace(text);
-    if (!is_new) return entry->second.first;
-    entry->second.first = static_cast<std::uint32_t>(sets_.size());
-    for (const auto& [key, label] : values) entry->second.second.push_back(label);
-    sets_.push_back(&entry->second.second);
-    return entry->second.first;
+    if (sets_.empty()) sets_.push_back(&ids_.try_emplace({}, 0).first->first);
+    std::vector<SampleLabel> set;
+    for (const auto& [key, label] : values) set.push_back(label);
+    const auto [entry, is_new] = ids_.try_emplace(std::move(set), static_cast<std::uint32_t>(sets_.size()));
+    if (is_new) sets_.push_back(&entry->first);
+    return entry->second;
 }
 
 std::vector<std::uint32_t> SampleLabels::limit(const std::vector<std::uint64_t>& weights) {

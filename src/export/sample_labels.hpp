@@ -2,6 +2,7 @@
 // combination.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -24,6 +25,8 @@ struct SampleLabel {
     std::string key;
     std::string text;          // empty: the value is `number`
     std::uint64_t number = 0;  // never 0 where `text` is empty
+
+    auto operator<=>(const SampleLabel&) const = default;
 };
 
 /// "tenant=acme" is tenant: acme, whether it was made as a pair or is a literal; any other text is scope: text. Keys
@@ -66,7 +69,7 @@ private:
     const NamedProfile& profile_;
     const ThreadLabels threads_;
     std::map<std::pair<ThreadId, std::vector<FunctionId>>, std::uint32_t> known_;
-    std::map<std::string, std::pair<std::uint32_t, std::vector<SampleLabel>>> by_text_;
+    std::map<std::vector<SampleLabel>, std::uint32_t> ids_;
     std::vector<const std::vector<SampleLabel>*> sets_;
     std::size_t gathered_ = 0;
 };
