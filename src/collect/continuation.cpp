@@ -5,7 +5,6 @@
 #include <cstring>
 #include <functional>
 
-#include "base/hash.hpp"
 #include "base/self_memory.hpp"
 #include "collect/stack_junction.hpp"
 
@@ -25,16 +24,6 @@ void continue_by(std::vector<CodeFrame>& frames, std::size_t proven, const std::
     // The copy ended before the CFA of its last frame was known.
     frames.resize(proven - 1);
     frames.insert(frames.end(), whole.begin() + static_cast<std::ptrdiff_t>(joint), whole.end());
-}
-
-/// Of the outermost frames of a copy, as far as they may prove something.
-std::uint64_t outermost_hash(const std::vector<CodeFrame>& frames, std::size_t proven) {
-    constexpr std::size_t most = 16;
-    std::uint64_t hash = 0;
-    // The copy ended before the CFA of its last frame was known.
-    for (std::size_t at = proven - 1, count = 0; at-- > 0 && count < most; ++count)
-        hash = mix(hash, mix(frames[at].cfa, frames[at + 1].address));
-    return hash;
 }
 
 bool alike_from(const std::vector<CodeFrame>& first, std::size_t at, const std::vector<CodeFrame>& second,
@@ -98,27 +87,11 @@ Continuations::Chains::iterator Continuations::chain_up_to(ThreadId thread, std:
 
 bool Continuations::extend(ThreadId thread, Walk& walk) const {
     const auto found = chain_around(thread, walk.frames);
-    if (found == chains_.end() || is_doubted(walk.frames, walk.frames_in_copy)) return false;
+    if (found == chains_.end()) return false;
     const Chain& chain = found->second;
     if (chain.pending.empty()) return continue_like(walk.frames, walk.frames_in_copy, chain.whole);
     const DeepSample& last = chain.pending.back();
     return last.read_ns != 0 && continue_like(walk.frames, walk.frames_in_copy, last.frames);
-}
-
-bool Continuations::is_checked(ThreadId thread, const std::vector<CodeFrame>& frames) {
-    constexpr std::uint32_t all_of_first = 64, then_one_in = 8;
-    const auto found = frames.empty() ? chains_.end() : chains_.find({thread, frames.back().cfa});
-    if (found == chains_.end()) return true;
-    const std::uint32_t count = found->second.extended++;
-    return count < all_of_first || count % then_one_in == 0;
-}
-
-void Continuations::contradicted(const std::vector<CodeFrame>& frames, std::size_t proven) {
-    if (doubted_.size() < most_chains) doubted_.insert(outermost_hash(frames, proven));
-}
-
-bool Continuations::is_doubted(const std::vector<CodeFrame>& frames, std::size_t proven) const {
-    return !doubted_.empty() && proven >= 2 && doubted_.contains(outermost_hash(frames, proven));
 }
 
 bool Continuations::agrees_with_last(ThreadId thread, const Walk& read) const {
@@ -131,7 +104,7 @@ bool Continuations::agrees_with_last(ThreadId thread, const Walk& read) const {
 
 void Continuations::add(DeepSample deep, bool extended) {
     // With fewer than two frames in the copy no other sample can prove anything: it is decided at once.
-    if (deep.proven < 2 || is_doubted(deep.frames, deep.proven)) return decide(deep, false);
+    if (deep.proven < 2) return emit_(deep, false);
     if (chains_.size() >= most_chains) forget_idle(~std::uint64_t{0});
     const ThreadId thread = deep.sample.thread;
     const bool up_to_start = extended || deep.read_ns != 0;
@@ -142,7 +115,7 @@ void Continuations::add(DeepSample deep, bool extended) {
     chain.seen_ns = deep.came_ns;
     deep.read_round = round_;
     if (chain.pending.empty() && extended) {
-        decide(deep, true);
+        emit_(deep, true);
         chain.whole = std::move(deep.frames);
         return;
     }
@@ -187,8 +160,7 @@ void Continuations::settle(Chain& chain, const std::vector<CodeFrame>& whole) {
         // Scopes beyond the copy were placed in the frames that live memory held: there must be as many.
         const bool scopes_beyond = !at->labels.empty() && at->labels.front().frame >= at->proven;
         if (good && scopes_beyond) good = at->frames.size() == at->walked;
-        good = good && !is_doubted(at->frames, at->proven);
-        decide(*at, good);
+        emit_(*at, good);
         next = good ? &at->frames : nullptr;
     }
     chain.pending.clear();
@@ -197,13 +169,8 @@ void Continuations::settle(Chain& chain, const std::vector<CodeFrame>& whole) {
 
 void Continuations::cut(Chain& chain, std::size_t count) {
     const auto end = chain.pending.begin() + static_cast<std::ptrdiff_t>(count);
-    for (auto at = chain.pending.begin(); at != end; ++at) decide(*at, false);
+    for (auto at = chain.pending.begin(); at != end; ++at) emit_(*at, false);
     chain.pending.erase(chain.pending.begin(), end);
-}
-
-void Continuations::decide(DeepSample& deep, bool whole) {
-    ++(whole ? accepted_ : rejected_);
-    emit_(deep, whole);
 }
 
 void Continuations::give_up(std::uint64_t oldest_ns, std::uint64_t idle_ns) {

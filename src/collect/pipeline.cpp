@@ -13,6 +13,8 @@ namespace {
 
 // How long a stack that goes on beyond its copy stays pending for the thread's next sample.
 constexpr std::uint64_t least_patience_ns = 50'000'000, periods_of_patience = 5;
+// How long one waits for more readings of live memory: a busy machine lets the host run little in that time.
+constexpr std::uint64_t least_waiting_ns = 4'000'000'000, periods_of_waiting = 64;
 constexpr std::uint64_t idle_ns = 10'000'000'000;
 
 }  // namespace
@@ -28,7 +30,9 @@ Pipeline::Pipeline(ProfileSink& sink, bool frame_pointers, std::uint64_t start_n
       stacks_(sink, code_map_, start_ns),
       threads_(sink, clocks),
       ledger_(sink, stacks_, threads_, summary_, start_ns, period_ns),
-      continuations_([this](const DeepSample& deep, bool whole) { decided(deep, whole); }),
+      evidence_([this](const DeepSample& deep, bool whole) { decided(deep, whole); }),
+      continuations_(
+          [this](const DeepSample& deep, bool whole) { whole ? evidence_.add(deep) : decided(deep, false); }),
       start_ns_(start_ns),
       period_ns_(period_ns),
       pid_(pid) {
@@ -87,7 +91,10 @@ void Pipeline::on(const TimeSample& raw) {
     summary_.frames += walk_.frames.size() + raw.kernel_chain.size();
     const bool whole = is_whole("ended: ");
     in_haste_ = in_haste_ || in_no_mapping();
-    if (whole && raw.has_registers) continuations_.saw_whole(sample.thread, walk_.frames, raw.time_ns);
+    if (whole && raw.has_registers) {
+        continuations_.saw_whole(sample.thread, walk_.frames, raw.time_ns);
+        evidence_.was_elsewhere(sample.thread);
+    }
     if (const std::size_t frames = walk_.frames.size(); whole && frames > 2 && raw.tid != pid_)
         ledger_.learn_root(walk_.frames[frames - 2].address, walk_.frames[frames - 1].address);
     sample.stack = stacks_.intern(walk_.frames, whole, labels_, raw.kernel_chain,
@@ -153,24 +160,23 @@ void Pipeline::deep_sample(const TimeSample& raw, Sample sample) {
         .sample = sample, .shown = threads_.shown(sample.thread), .time_ns = raw.time_ns, .came_ns = monotonic_ns()};
     live_.begin(copy);
     deep.proven = walk_.frames_in_copy;
-    bool extended = continuations_.extend(sample.thread, walk_);
-    if (extended && continuations_.is_checked(sample.thread, walk_.frames)) {
+    const bool refuted = evidence_.refutes(sample.thread, walk_);
+    bool extended = !refuted && continuations_.extend(sample.thread, walk_);
+    if (extended && evidence_.wants_look(sample.thread, walk_, deep.came_ns)) {
         std::swap(walk_, continued_);
         unwinder_->walk(raw.registers, copy, &live_, walk_);
-        if (memory_continues() && !std::ranges::equal(walk_.frames, continued_.frames, &CodeFrame::is_like)) {
-            continuations_.contradicted(continued_.frames, deep.proven);
-            extended = false;
-        }
+        if (memory_continues()) evidence_.looked(sample.thread, walk_, deep.came_ns);
         std::swap(walk_, continued_);
         live_.begin(copy);
     }
     if (extended) {
         walk_.beyond_end = walk_.frames.back().cfa;
-    } else {
+    } else if (!refuted) {
         unwinder_->walk(raw.registers, copy, &live_, walk_);
         deep.proven = walk_.frames_in_copy;
         if (memory_continues()) {
             deep.read_ns = monotonic_ns();
+            evidence_.looked(sample.thread, walk_, deep.read_ns);
             extended = continuations_.agrees_with_last(sample.thread, walk_);
         }
     }
@@ -178,11 +184,11 @@ void Pipeline::deep_sample(const TimeSample& raw, Sample sample) {
     find_labels(copy, scopes_seen() || live_.read_any() ? &live_ : nullptr);
     summary_.frames += walk_.frames.size() + raw.kernel_chain.size();
     if (!extended && deep.read_ns == 0) walk_.frames.resize(deep.proven);
-    in_haste_ = in_haste_ || !extended;
+    in_haste_ = in_haste_ || !(extended || refuted);
     deep.frames = walk_.frames;
     deep.labels = labels_;
     deep.kernel_chain.assign(raw.kernel_chain.begin(), raw.kernel_chain.end());
-    continuations_.add(std::move(deep), extended);
+    refuted ? decided(deep, false) : continuations_.add(std::move(deep), extended);
 }
 
 // Whether live memory is plausible by itself: it leads to the start of the thread, the copy's end is still in place,
@@ -196,6 +202,7 @@ bool Pipeline::memory_continues() {
 }
 
 void Pipeline::decided(const DeepSample& deep, bool whole) {
+    ++(whole ? summary_.continued : summary_.continuation_rejected);
     Sample sample = deep.sample;
     const auto frames = std::span(deep.frames).first(whole ? deep.frames.size() : deep.proven);
     sample.stack = stacks_.intern(frames, whole, deep.labels, deep.kernel_chain, deep.system_call);
@@ -205,9 +212,10 @@ void Pipeline::decided(const DeepSample& deep, bool whole) {
 void Pipeline::settle(std::uint64_t now_ns) {
     live_.new_round();
     const std::uint64_t patience = std::max(least_patience_ns, periods_of_patience * period_ns_);
-    continuations_.give_up(now_ns > patience ? now_ns - patience : 0, now_ns > idle_ns ? now_ns - idle_ns : 0);
-    summary_.continued = continuations_.accepted();
-    summary_.continuation_rejected = continuations_.rejected();
+    const std::uint64_t waiting = std::max(least_waiting_ns, periods_of_waiting * period_ns_);
+    const auto before = [&](std::uint64_t ns) { return now_ns > ns ? now_ns - ns : 0; };
+    continuations_.give_up(before(patience), before(idle_ns));
+    evidence_.settle(before(waiting));
     wants_faster_drain_ = std::exchange(in_haste_, false);
 }
 
@@ -280,8 +288,9 @@ void Pipeline::find_labels(StackCopy copy, StackBeyond* beyond) {
 
 std::size_t Pipeline::memory() const {
     constexpr std::size_t node = 48;  // of a hash table with small entries, its bucket included
-    return stacks_.memory() + unwinder_->statistics().memory + continuations_.memory() + scopes_.memory() +
-           threads_.memory() + ledger_.memory() + text_of_label_.size() * 3 * node + blocked_copy_.capacity();
+    return stacks_.memory() + unwinder_->statistics().memory + continuations_.memory() + evidence_.memory() +
+           scopes_.memory() + threads_.memory() + ledger_.memory() + text_of_label_.size() * 3 * node +
+           blocked_copy_.capacity();
 }
 
 }  // namespace flameprobe

@@ -12,6 +12,7 @@
 
 #include "capture/blocked_reader.hpp"
 #include "capture/record.hpp"
+#include "collect/caller_evidence.hpp"
 #include "collect/continuation.hpp"
 #include "collect/ledger.hpp"
 #include "collect/profile_stacks.hpp"
@@ -128,6 +129,7 @@ private:
     std::unordered_map<std::uint32_t, std::uint32_t> text_of_label_;
     std::unordered_map<std::uint32_t, std::string> scope_texts_;  // by the string's number
     std::uint32_t strings_ = 0;                                   // in the profile
+    CallerEvidence evidence_;
     Continuations continuations_;
     std::vector<std::byte> blocked_copy_;
     EventId first_event_ = 1;

@@ -8,9 +8,9 @@ from harness import EMULATED, MAIN_ENGINES, Case, Result, profiled, run, sized, 
 
 
 class Deep(Case):
-    def verdict(self, engine, mode, amount, frequency, is_right, **settings):
+    def verdict(self, engine, mode, amount, frequency, is_right, seconds=sized(0.3, 1.5), **settings):
         directory = self.fresh_directory(f"{mode}-{amount}-{engine}-{len(os.listdir(self.directory))}")
-        ran = run([target("deep"), mode, amount, sized(0.3, 1.5)], directory, profiled(ENGINE=engine, FREQ=frequency, FORMAT="folded", **settings))
+        ran = run([target("deep"), mode, amount, seconds], directory, profiled(ENGINE=engine, FREQ=frequency, FORMAT="folded", **settings))
         self.assertEqual(ran.returncode, 0, ran.stderr)
         verdict = judge(ran.result().stacks(), is_right)
         self.assertGreater(verdict.all, 50, ran.stderr)
@@ -35,12 +35,13 @@ class Deep(Case):
                     self.assertGreater(verdict.truncated, verdict.all * 0.9)
 
     def test_calls_that_are_repeated_for_two_callers_prove_nothing(self):
-        """The samples before and after agree in all that the copy holds. A few are wrong until live memory contradicts."""
+        """The samples before and after agree in all that the copy holds, and live memory only now and then contradicts. Once in
+        5,000 times it shows the same caller for so long that it is believed."""
         for engine in MAIN_ENGINES:
             for kibibytes in (95, 224):
                 with self.subTest(engine=engine, kibibytes=kibibytes):
                     verdict = self.verdict(engine, "repeated", kibibytes, 999, caller_is_right)
-                    self.assertLessEqual(verdict.wrong, 0.1 * verdict.all)
+                    self.assertEqual(verdict.wrong, 0)
 
     def test_a_frame_of_33_kibibytes(self):
         """PCRE2's matcher has one, so grep -P. Up to 1,000 Hz it is in the copy; beyond, nothing proves who called it."""
@@ -57,10 +58,10 @@ class Deep(Case):
         self.assertGreater(verdict.whole, verdict.all * 0.9)
 
     def test_a_standing_path_is_whole(self):
-        """Its calls tell which path it is, so that live memory can be believed."""
+        """Its calls tell which path it is, so that live memory can be believed once it has shown them often enough."""
         for engine in MAIN_ENGINES:
             with self.subTest(engine=engine):
-                verdict = self.verdict(engine, "tree", int(sized(0.3, 1.5) * 1e6), 999, path_is_right)
+                verdict = self.verdict(engine, "tree", 1_500_000, 999, path_is_right, seconds=1.5)
                 self.assertEqual(verdict.wrong, 0)
                 # A loaded machine reads late, never wrongly.
                 self.assertGreater(verdict.whole, verdict.all / 2)
