@@ -53,8 +53,8 @@ private:
         std::vector<DeepSample> waiting{};  // without frames beyond the copy
         bool is_listed = false;             // in waiting_
     };
-    /// Of two callers with 70 and 30 % of the time, one alone is seen so often once in 5,000 times.
-    static constexpr std::uint32_t enough_looks = 24;
+    /// Of two callers with 70 and 30 % of the time, one alone is seen so often once in 90,000 times.
+    static constexpr std::uint32_t enough_looks = 32;
     static constexpr std::uint64_t enough_turns = 8;  // drains that have the thread elsewhere
     static constexpr std::size_t nearby = 16;         // frames on both sides of the copy's end
     static constexpr std::size_t most_frames = std::size_t{1} << 18;

@@ -120,7 +120,10 @@ std::uint64_t Sampling::pause_ns() const {
     if (!profiles_.begun()) return std::min(std::max(fill / 2, in_time), flush_every_ns);
     Recording& profile = profiles_.now();
     const bool many_allocations = profile.allocations() != nullptr && profile.allocations()->is_busy();
-    if (monotonic_ns() < hurry_until_ns_ || many_allocations) return ns_per_ms;
+    // Unevenly: where live memory is looked at, a program's rhythm would else be met at one place of it again and
+    // again.
+    const std::uint64_t now = monotonic_ns(), uneven_ns = ns_per_ms / 2 + (now * 0x9e3779b97f4a7c15u >> 32) % ns_per_ms;
+    if (now < hurry_until_ns_ || many_allocations) return uneven_ns;
     const std::uint64_t by_fill = std::max(samples_before_ == profile.samples() ? fill / 2 : fill / 4, in_time);
     return std::min({by_fill, flush_every_ns, profile.waits() != nullptr ? profile.waits()->until_look_ns() : by_fill});
 }

@@ -16,7 +16,7 @@ namespace {
 const std::string one_caller = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const std::string other_caller = "ABCXEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 constexpr std::size_t copied = 30;
-constexpr int enough_looks = 24, enough_turns = 8;
+constexpr int enough_looks = 32, enough_turns = 8;
 
 struct Evidence {
     std::vector<std::pair<std::uint64_t, std::size_t>> told;  // the sample's time, how many frames it has
