@@ -115,9 +115,10 @@ void Sampling::stop(bool for_good) {
 std::uint64_t Sampling::pause_ns() const {
     if (!on()) return 2 * ns_per_second;
     const std::uint64_t fill = std::max(engine_.source->facts().fill_ns, 4 * ns_per_ms);
+    // The first samples need live memory soon: pages that were never touched are in no copy.
+    if (!profiles_.begun()) return std::min(fill / 4, flush_every_ns);
     // A busy machine may wake the collector that late.
     const std::uint64_t in_time = fill - std::min(fill, 30 * ns_per_ms);
-    if (!profiles_.begun()) return std::min(std::max(fill / 2, in_time), flush_every_ns);
     Recording& profile = profiles_.now();
     const bool many_allocations = profile.allocations() != nullptr && profile.allocations()->is_busy();
     // Unevenly: where live memory is looked at, a program's rhythm would else be met at one place of it again and
