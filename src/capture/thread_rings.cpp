@@ -15,7 +15,6 @@
 
 namespace flameprobe {
 namespace {
-
 std::uint64_t seed_of(std::uint32_t tid) { return hash_pair(tid, static_cast<std::uint32_t>(monotonic_ns())); }
 
 void* as_argument(std::uint64_t& value) { return &value; }

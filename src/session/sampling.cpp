@@ -61,11 +61,6 @@ void Sampling::start(const std::optional<Recording::CountedTo>& from) {
     last_flush_ns_ = monotonic_ns();
 }
 
-// A broken one stays so.
-void Sampling::turn(Phase phase) {
-    if (!broken()) phase_.store(phase, std::memory_order_release);
-}
-
 // Names, tables and files cost more than a process of a millisecond uses, so they are made when there is a sample. Not
 // where the profile has more than samples (windows, waits), nor without /proc, since the message about that must come
 // at the start: a host that is killed can no longer write it.
@@ -121,8 +116,7 @@ std::uint64_t Sampling::pause_ns() const {
     const std::uint64_t in_time = fill - std::min(fill, 30 * ns_per_ms);
     Recording& profile = profiles_.now();
     const bool many_allocations = profile.allocations() != nullptr && profile.allocations()->is_busy();
-    // Unevenly: where live memory is looked at, a program's rhythm would else be met at one place of it again and
-    // again.
+    // Unevenly, so that looks at live memory do not meet a program's rhythm at one place.
     const std::uint64_t now = monotonic_ns(), uneven_ns = ns_per_ms / 2 + (now * 0x9e3779b97f4a7c15u >> 32) % ns_per_ms;
     if (now < hurry_until_ns_ || many_allocations) return uneven_ns;
     const std::uint64_t by_fill = std::max(samples_before_ == profile.samples() ? fill / 2 : fill / 4, in_time);

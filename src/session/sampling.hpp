@@ -101,7 +101,10 @@ private:
         broken,  // for good
     };
     bool is(Phase phase) const { return phase_.load(std::memory_order_relaxed) == phase; }
-    void turn(Phase phase);
+    // A broken one stays so.
+    void turn(Phase phase) {
+        if (!broken()) phase_.store(phase, std::memory_order_release);
+    }
     Recording& profile() { return profiles_.now(); }
     bool recorded_later() const;
     bool has_something_to_record() const;
