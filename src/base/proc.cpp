@@ -237,8 +237,9 @@ std::size_t TaskList::count() const {
 
 bool TaskList::read(std::vector<std::uint32_t>& tids) const {
     tids.clear();
-    if (collector_is_thread && count() == 2) {  // see there
-        tids = {static_cast<std::uint32_t>(host_process()), own_tid()};
+    const auto main_thread = static_cast<std::uint32_t>(host_process());
+    if (collector_is_thread && own_tid() != main_thread && count() == 2) {  // see there
+        tids = {main_thread, own_tid()};
         std::ranges::sort(tids);
         return true;
     }
