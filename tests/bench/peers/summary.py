@@ -1,4 +1,4 @@
-"""The first screen of docs/performance.md: the few rows by which a profiler is chosen, and why a peer is ahead where it is."""
+"""docs/performance.md: the few rows by which a profiler is chosen, and why a peer is ahead where it is."""
 
 import statistics
 
