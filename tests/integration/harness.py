@@ -240,7 +240,7 @@ def started(argv, directory, env, preexec_fn=lambda: None, **popen):
         resource.setrlimit(resource.RLIMIT_CPU, (900, 900))
         preexec_fn()
     log = open(Path(directory) / f"{Path(str(argv[0])).name}.log", "w+")
-    process = subprocess.Popen([str(a) for a in argv], cwd=directory, env=env, stdin=subprocess.DEVNULL,
+    process = subprocess.Popen([str(a) for a in argv], cwd=directory, env=env, stdin=popen.pop("stdin", subprocess.DEVNULL),
                                stdout=popen.pop("stdout", log), stderr=popen.pop("stderr", log), start_new_session=True,
                                text=True, preexec_fn=prepare, **popen)
     try:

@@ -166,8 +166,8 @@ class Live(Shown):
         resize = lambda rows, columns: fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         resize(24, 80)
         before = termios.tcgetattr(slave)
-        top = subprocess.Popen([COMMAND, "top", str(child.pid)], stdin=slave, stdout=slave, stderr=subprocess.PIPE,
-                               env=clean_environment(TERM="xterm"))
+        terminal = {"env": clean_environment(TERM="xterm"), "stdin": slave, "stdout": slave}
+        top = self.enterContext(started([COMMAND, "top", child.pid], self.directory, **terminal, stderr=subprocess.PIPE))
         seen = b""
 
         def shows(text):
@@ -192,7 +192,7 @@ class Live(Shown):
         self.assertEqual(top.wait(30), 0, errors)
         self.assertEqual(termios.tcgetattr(slave), before)
         # Ctrl-C ends it as q does.
-        top = subprocess.Popen([COMMAND, "top", str(child.pid)], stdin=slave, stdout=slave, env=clean_environment(TERM="xterm"))
+        top = self.enterContext(started([COMMAND, "top", child.pid], self.directory, **terminal))
         seen = b""
         wait_until(lambda: shows(b"FUNCTION"), 30, "the table")
         top.send_signal(signal.SIGINT)
@@ -200,6 +200,16 @@ class Live(Shown):
         self.assertEqual(termios.tcgetattr(slave), before)
         os.close(master)
         os.close(slave)
+
+    def test_top_ends_with_its_terminal(self):
+        """One that is not its controlling terminal, and so sends no SIGHUP."""
+        child = self.busy()
+        master, slave = pty.openpty()
+        with started([COMMAND, "top", child.pid], self.directory, clean_environment(TERM="xterm"), stdin=slave, stdout=slave) as top:
+            os.close(slave)
+            wait_until(lambda: b"FUNCTION" in os.read(master, 65536), 30, "the table")
+            os.close(master)
+            self.assertEqual(top.wait(30), 0)
 
     def test_what_cannot_be_shown_is_said(self):
         for command in ("top", "live"):

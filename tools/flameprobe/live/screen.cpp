@@ -1,12 +1,23 @@
 #include "screen.hpp"
 
 #include <ncurses.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <clocale>
 #include <cstdlib>
 
 namespace flameprobe {
+
+namespace {
+
+/// Whether the terminal is gone: it gives no key, and makes no one wait for one (poll(2): POLLHUP).
+bool hung_up() {
+    pollfd input{STDIN_FILENO, POLLIN, 0};
+    return ::poll(&input, 1, 0) == 1 && (input.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0;
+}
+
+}  // namespace
 
 Result<Screen> Screen::open() {
     if (isatty(STDIN_FILENO) != 1 || isatty(STDOUT_FILENO) != 1)
@@ -56,6 +67,7 @@ Screen::Key Screen::wait(std::chrono::milliseconds most) {
     timeout(static_cast<int>(most.count()));
     switch (getch()) {
         case ERR:
+            return hung_up() ? Key::quit : Key::none;
         case KEY_RESIZE:
             return Key::none;
         case 'q':
