@@ -1,5 +1,6 @@
-// A forked child is sampled into results of its own. fork is wrapped rather than hooked with pthread_atfork: in a child
-// handler other libraries' locks (an allocator's, for one) may still be held; after fork has returned none is.
+// A forked child has a session and a profile of its own; the run's one result holds them all. fork is wrapped rather
+// than hooked with pthread_atfork: in a child handler other libraries' locks (an allocator's, for one) may still be
+// held; after fork has returned none is.
 #include <errno.h>
 #include <pty.h>
 #include <sys/types.h>

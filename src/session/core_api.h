@@ -45,7 +45,7 @@ struct flameprobe_core {
     /* Once, before any other: reads the settings ("NAME=VALUE" lines) and starts sampling if they say so.
      * `start_by_default` is what counts where FLAMEPROBE_START is not set. Not async-signal-safe. */
     void (*load)(const char* const* settings, size_t count, int start_by_default);
-    /* In a forked child, once fork is over for every library: samples the child into results of its own if its parent
+    /* In a forked child, once fork is over for every library: samples the child into a profile of its own if its parent
      * was being sampled. Nothing of the parent's session is touched. */
     void (*after_fork)(void);
 

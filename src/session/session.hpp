@@ -174,7 +174,7 @@ Session* current_session() noexcept;
 
 /// Makes the first session of this process; sampling starts if the settings say so, or else `start_by_default`.
 Outcome load_session(std::vector<std::string> settings, bool start_by_default);
-/// In a forked child: makes a session of its own, with results of its own; sampling starts if the parent was sampled.
+/// In a forked child: makes a session of its own, with a profile of its own; sampling starts if the parent was sampled.
 Outcome follow_fork();
 /// Starts sampling, by another session if the settings, of which the last `given` are the caller's own, ask for
 /// something else. Thread-safe.
