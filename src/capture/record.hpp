@@ -36,7 +36,7 @@ struct EventSample : RawSample {
     std::uint32_t event = 0;  // of CaptureFacts::more_events, counted from 1
 };
 
-/// Executable memory that was mapped, as the kernel's MMAP2 record tells it.
+/// Executable memory that was mapped, as the kernel's MMAP2 record tells it, or /proc/self/maps.
 struct RawMapping {
     std::uint64_t time_ns = 0;
     std::uint64_t start = 0;
@@ -97,7 +97,8 @@ struct Throttled {
 };
 
 /// CPU time of a thread for which no sample can stand: the thread blocks the signal, has no timer, runs `in_kernel`
-/// only, or its samples found no room.
+/// only, or its samples found no room. Shown as `[lost]`, or `[kernel, not permitted]`; `[not sampled]` is what the
+/// ledger finds missing at the end.
 struct TimeNotSampled {
     std::uint32_t tid = 0;
     std::uint64_t cpu_ns = 0;

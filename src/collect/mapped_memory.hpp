@@ -1,5 +1,5 @@
-// Where the host's sampled mappings lie, as far as they are alive: a part of one may be unmapped, mapped over, or
-// moved.
+// Of allocations by mmap(2) that were sampled: where they lie, as far as they are alive. A part of one may be unmapped,
+// mapped over, or moved. Code that is mapped: unwind/code_map.hpp.
 #pragma once
 
 #include <algorithm>

@@ -55,14 +55,15 @@ constexpr std::string_view note_text(Note note) {
     return number < texts.size() ? texts[number] : std::string_view();
 }
 
-/// A stretch of address space that held one piece of code from `since_ns` on. An address that is mapped again gets a
-/// new Mapping, so code that was unloaded keeps its right names.
+/// A stretch of address space that held one piece of code. An address that is mapped again gets a new Mapping, so code
+/// that was unloaded keeps its right names, as far as the collector was told of it in time (capture/map_watch.hpp).
 struct Mapping {
     MappingKind kind = MappingKind::unknown;
     std::uint64_t start = 0;
     std::uint64_t size = 0;
     std::uint64_t file_offset = 0;
-    std::uint64_t since_ns = 0;  // nanoseconds after the run's start
+    /// Nanoseconds after the run's start. In the file: when a stack first led into it, not when it was mapped.
+    std::uint64_t since_ns = 0;
     std::string path;
     std::string build_id;  // raw bytes of the GNU build id, empty if none
     /// Of a file without a build id. Without size and time if no file at the path was the mapped one.

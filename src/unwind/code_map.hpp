@@ -1,5 +1,6 @@
-// Which code lies where in the host's address space, now. Fed by /proc/self/maps once and by the kernel's MMAP2 records
-// afterwards; the unwinder and the stack table look addresses up in it.
+// Which code lies where in the host's address space, now. Fed by /proc/self/maps once, then by the kernel's MMAP2
+// records; where no perf event tells of mappings, by further readings (capture/map_watch.hpp). The unwinder and the
+// stack table look addresses up in it.
 #pragma once
 
 #include <algorithm>
