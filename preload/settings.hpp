@@ -6,7 +6,7 @@
 namespace flameprobe {
 
 struct Settings {
-    static constexpr size_t most = 32;  // 22 are known; what stands beyond is neither used nor reported
+    static constexpr size_t most = 32;  // more than are known; what stands beyond is neither used nor reported
     const char* lines[most];            // "NAME=VALUE", copies of ours
     size_t count;
 

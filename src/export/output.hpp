@@ -1,5 +1,5 @@
-// The formats, and their writers, whose output depends on the profile alone; from an output path to the writer it asks
-// for: written under a temporary name and renamed.
+// The writers of the formats: their output depends on the profile and the options alone. write_output() calls the one
+// that is asked for; a file has a temporary name until it is whole.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What can be made of a profile, here since the recorder reads FLAMEPROBE_FORMAT.
+// The list of output formats. It is in src/profile, not in src/export, since the recorder reads FLAMEPROBE_FORMAT.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // The fields of extended records, listed once for writing and reading. Records that begin with an id (thread, symbols,
 // event, event_sample) and the smallest (string, hits) are in writer.cpp and record_reader.cpp.
 // A field is only ever added at the end of a record, never of a list's item. A reader that knows fewer fields ignores
-// the rest; one that knows more keeps its defaults.
+// the rest; one that knows more keeps its defaults. No number is negative: one that may be is written by zigzag().
 #pragma once
 
 #include <concepts>

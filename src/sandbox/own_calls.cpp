@@ -19,7 +19,8 @@
 namespace flameprobe {
 namespace {
 
-// First what prepares a child, and reaps it.
+// All system calls that FlameProbe adds to a host's: a new one belongs into one of these lists, and into
+// tests/integration/test_filters.py. First what prepares a child, and reaps it.
 constexpr long while_sampling[] = {
     SYS_rt_sigprocmask,
     SYS_prlimit64,
