@@ -125,7 +125,7 @@ void end_by_profiling_timer() {
 
 int main(int argc, char** argv) {
     const char* mode = argc > 1 ? argv[1] : "return";
-    work_ms(argc > 2 ? std::atof(argv[2]) : 150);
+    work_ms(argc > 2 ? std::atof(argv[2]) : 60);
     std::printf("ending by %s\n", mode);
     std::fflush(stdout);
     last_function(mode);

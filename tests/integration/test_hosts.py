@@ -488,7 +488,7 @@ class Ends(HostCase):
                 endings = {"fprobe"} if mode in ONLY_SPOOL and engine != "ring" else {"fprobe", "folded", "svg"}
                 wait_until(lambda: endings <= ran.result().endings, 20, f"{endings} after {mode}")
                 stacks = ran.result().stacks()
-                self.assert_function(stacks, "work_ms", at_least=70 if engine == "ring" else 15)
+                self.assert_function(stacks, "work_ms", at_least=25 if engine == "ring" else 6)
                 self.check_whole(ran)
                 no_stack = mode == "overflow" and engine == "ring"  # for the handler that tells where it ended
                 if expected in (-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGBUS, -signal.SIGFPE, -signal.SIGILL) and not no_stack:
