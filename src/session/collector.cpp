@@ -203,7 +203,7 @@ void Collector::poll() {
         if (is_task()) task_.follow_credentials();
         last_look_ns_ = now;
     }
-    sampling_.poll();
+    sampling_.poll(host_ends_.load(std::memory_order_relaxed));
     show_urgent_lines();
 }
 

@@ -129,7 +129,7 @@ void Sampling::meet_threads() {
     });
 }
 
-void Sampling::poll() {
+void Sampling::poll(bool host_ends) {
     if (!records() || !on()) return;
     samples_before_ = profile().samples();
     drain();
@@ -143,7 +143,7 @@ void Sampling::poll() {
         flush();
         if (on() && profile().outgrown()) give_up_unless(profiles_.next_part(engine_, [this] { drain(); }));
     }
-    if (profiles_.next_is_due(now))
+    if (!host_ends && profiles_.next_is_due(now))
         give_up_unless(profiles_.next(
             engine_, [this] { drain(); }, [this] { go_on(); }));
 }

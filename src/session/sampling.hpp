@@ -49,8 +49,8 @@ public:
     /// `for_good`: start() will not follow.
     void stop(bool for_good = false);
     /// To be called at least as often as pause_ns() says: drains samples, looks at waits, flushes, begins the next
-    /// file.
-    void poll();
+    /// file. Where `host_ends` the last one is drawn by finish(), which someone waits for, and not as a dump.
+    void poll(bool host_ends = false);
     std::uint64_t pause_ns() const;
     /// To be called whenever the collector is woken: opens the events of new threads that wait for it.
     void meet_threads();

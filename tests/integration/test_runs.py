@@ -540,16 +540,12 @@ print(child())"""
 
     def test_numbered_results_and_separate_ones_are_drawn_by_another_process(self):
         change, log = self.noting()
-        for _ in range(3):  # on a busy machine a dump may come right before the end, which has nothing left to draw then
-            log.unlink(missing_ok=True)
-            ran = run([host("ends"), "return", "1600"], self.directory, profiled(OUT="part.%n", FREQ=499, DUMP_EVERY="1s") | change)
-            self.assertEqual(ran.returncode, 6, ran.stderr)
-            lines = log.read_text().splitlines()
-            dumps = [line for line in lines if "--low-priority" in line]  # and so may begin after what is drawn at the end
-            if len(dumps) < len(lines):
-                break
+        ran = run([host("ends"), "return", "1600"], self.directory, profiled(OUT="part.%n", FREQ=499, DUMP_EVERY="1s") | change)
+        self.assertEqual(ran.returncode, 6, ran.stderr)
+        lines = log.read_text().splitlines()
+        dumps = [line for line in lines if "--low-priority" in line]  # and so may begin after what is drawn at the end
         self.assertGreaterEqual(len(dumps), 1)
-        self.assertEqual(len(lines), len(dumps) + 1)
+        self.assertEqual(len(lines), len(dumps) + 1)  # a dump that is due at the end is the end's, also on a busy machine
         for number in range(1, len(lines)):
             self.assertIn(f"part.{number}.fprobe --stem={self.directory}/part.{number} --low-priority", "\n".join(dumps))
         sums = [sum(count for _, count in self.folded(f"part.{number}")) for number in range(1, len(dumps) + 2)]
