@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <cstdlib>
+#include <fstream>
 #include <random>
 
 #include "base/varint.hpp"
@@ -187,4 +189,13 @@ TEST_CASE("of random records under a right checksum none with a bad id reaches t
     }
     CHECK(accepted > 0);
     CHECK(accepted < rounds);
+}
+
+TEST_CASE("the fuzzer's seed is the example, which has every kind of record") {
+    // Its first byte says how it is cut into blocks: see tests/fuzz/profile.cpp.
+    const std::string seed = '\x05' + example_bytes(0).substr(format::magic.size() + sizeof(BlockHeaderBytes));
+    if (const char* const path = std::getenv("FLAMEPROBE_NEW_SEED")) std::ofstream(path, std::ios::binary) << seed;
+    std::ifstream file(FLAMEPROBE_PROFILE_SEED, std::ios::binary);
+    const std::string kept{std::istreambuf_iterator<char>(file), {}};
+    CHECK_MESSAGE(kept == seed, "made anew by FLAMEPROBE_NEW_SEED=" FLAMEPROBE_PROFILE_SEED " unit-profile");
 }

@@ -35,7 +35,7 @@ inline void write_example(ProfileSink& out) {
     out.stack(4, {1, 2});
     out.sample({1'000'000, 0, 3, 1});
     out.thread(1, {4243, "worker;1"});
-    out.sample({900'000, 1, 4, 7});
+    out.sample({900'000, 1, 4, 7, 3});
     out.sample({~std::uint64_t{0}, 1, 0, ~std::uint64_t{0}});
     out.host(WorkCount{950'000, "requests", 12});
     out.thread(1, {4243, "renamed"});

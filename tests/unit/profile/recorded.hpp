@@ -20,7 +20,7 @@ public:
     void location(LocationId id, const Location& l) override { line("location", id, l.mapping, l.address); }
     void stack(StackId id, const StackNode& node) override { line("stack", id, node.parent, node.location); }
     void thread(ThreadId id, const Thread& thread) override { line("thread", id, thread.tid, thread.name); }
-    void sample(const Sample& s) override { line("sample", s.time_ns, s.thread, s.stack, s.weight); }
+    void sample(const Sample& s) override { line("sample", s.time_ns, s.thread, s.stack, s.weight, s.hits); }
     void event(EventId id, const EventInfo& info) override { add("event " + std::to_string(id), info); }
     void event_sample(EventId event, const Sample& s) override {
         line("event sample", event, s.time_ns, s.thread, s.stack, s.weight, s.hits, s.age_ns);
