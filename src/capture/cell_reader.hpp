@@ -8,7 +8,7 @@
 #include "base/proc.hpp"
 #include "capture/handler/state.hpp"
 #include "capture/record.hpp"
-#include "cpu/left_system_call.hpp"
+#include "cpu/signal_frame.hpp"
 
 namespace flameprobe {
 

@@ -7,7 +7,7 @@
 #include "capture/event_source.hpp"
 #include "capture/kernel_share.hpp"
 #include "capture/timer_source.hpp"
-#include "cpu/left_system_call.hpp"
+#include "cpu/signal_frame.hpp"
 
 namespace flameprobe {
 namespace {

@@ -14,7 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "collect/deep_sample.hpp"
+#include "collect/stack_junction.hpp"
 #include "unwind/unwinder.hpp"
 
 namespace flameprobe {

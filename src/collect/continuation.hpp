@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "collect/deep_sample.hpp"
+#include "collect/stack_junction.hpp"
 #include "profile/model.hpp"
 #include "unwind/unwinder.hpp"
 

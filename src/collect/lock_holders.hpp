@@ -12,8 +12,7 @@
 #include <vector>
 
 #include "capture/blocked_reader.hpp"
-#include "collect/lock_functions.hpp"
-#include "collect/lock_words.hpp"
+#include "collect/glibc_locks.hpp"
 #include "profile/model.hpp"
 
 namespace flameprobe {

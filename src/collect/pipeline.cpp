@@ -6,7 +6,7 @@
 #include "base/clock.hpp"
 #include "base/self_memory.hpp"
 #include "collect/mapped_files.hpp"
-#include "collect/wait_reasons.hpp"
+#include "collect/read_waits.hpp"
 
 namespace flameprobe {
 namespace {

@@ -12,7 +12,7 @@ namespace {
 // Distinct addresses are few (one a guard and one a call below it); this bounds a host that generates code for ever.
 constexpr std::size_t most_places = 1 << 16;
 
-constexpr std::size_t record_size = sizeof(flameprobe_scope);
+using detail::record_size;
 constexpr std::size_t piece_size = std::size_t{64} << 10;
 constexpr std::size_t most_remembered = 1 << 13;  // records: half a mebibyte
 

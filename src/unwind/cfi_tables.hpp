@@ -11,9 +11,8 @@
 #include <unordered_map>
 
 #include "base/function_index.hpp"
-#include "unwind/debug_frame.hpp"
 #include "unwind/elf_image.hpp"
-#include "unwind/frame_pages.hpp"
+#include "unwind/frame_sections.hpp"
 #include "unwind/unwind_rule.hpp"
 
 struct Dwarf_CFI_s;

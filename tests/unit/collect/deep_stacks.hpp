@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "collect/deep_sample.hpp"
+#include "collect/stack_junction.hpp"
 
 namespace flameprobe {
 

@@ -1,8 +1,8 @@
-#include "collect/mapped_memory.hpp"
-
 #include <doctest/doctest.h>
 
 #include <vector>
+
+#include "collect/allocations.hpp"
 
 using namespace flameprobe;
 using Parts = std::vector<MappedMemory::Part>;

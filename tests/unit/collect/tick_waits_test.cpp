@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "base/clock.hpp"
-#include "collect/wait_reasons.hpp"
+#include "collect/read_waits.hpp"
 #include "outside/counters.hpp"
 
 using namespace flameprobe;

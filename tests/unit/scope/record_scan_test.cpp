@@ -1,5 +1,3 @@
-#include "scope/record_scan.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <random>
 
 #include "flameprobe/scope.hpp"
+#include "scope/scanner.hpp"
 
 using namespace flameprobe;
 

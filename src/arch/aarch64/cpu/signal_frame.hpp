@@ -5,9 +5,12 @@
 #include <signal.h>
 #include <ucontext.h>
 
+#include <array>
 #include <cstdint>
+#include <span>
 
 #include "base/registers.hpp"
+#include "base/self_memory.hpp"
 
 namespace flameprobe::cpu {
 
@@ -61,6 +64,25 @@ inline Distance copy_signal_frame(ucontext_t&, std::uintptr_t, std::uintptr_t, s
 
 [[noreturn]] inline void enter_handler(void (*)(int, siginfo_t*, void*), int, siginfo_t*, void*) noexcept {
     __builtin_trap();
+}
+
+// What only the code at a sample's pc shows. For the collector, since a handler may not read code (which need not be
+// readable) and may make no system call (which a filter may answer by killing).
+
+constexpr std::uint32_t svc_0 = 0xd4000001;
+
+/// Whether a thread of this process that may_leave_system_call() did: it stands at the instruction after `svc`, or at
+/// `svc` itself if the call is made again.
+inline bool left_system_call(const Registers& registers) noexcept {
+    std::array<std::uint32_t, 2> code{};  // before the pc, and at it
+    const auto bytes = std::as_writable_bytes(std::span(code));
+    return read_self(registers.pc() - 4, bytes) >= 4 && (code[0] == svc_0 || code[1] == svc_0);
+}
+
+/// Whether the instruction before the pc is a system call that has just returned.
+inline bool after_system_call(const Registers& registers) noexcept {
+    std::array<std::uint32_t, 1> code{};
+    return read_self(registers.pc() - 4, std::as_writable_bytes(std::span(code))) == 4 && code[0] == svc_0;
 }
 
 }  // namespace flameprobe::cpu

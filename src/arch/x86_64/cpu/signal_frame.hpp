@@ -134,4 +134,13 @@ inline Distance copy_signal_frame(ucontext_t& context, std::uintptr_t end, std::
     __builtin_unreachable();
 }
 
+/// may_leave_system_call() is exact here.
+inline bool left_system_call(const Registers& /*registers*/) noexcept { return true; }
+
+/// Whether the instruction before the pc is a system call that has just returned; see may_leave_system_call().
+inline bool after_system_call(const Registers& registers) noexcept {
+    constexpr unsigned rcx = 2;
+    return registers.value[rcx] == registers.pc();
+}
+
 }  // namespace flameprobe::cpu

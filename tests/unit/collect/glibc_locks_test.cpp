@@ -1,4 +1,4 @@
-#include "collect/lock_words.hpp"
+#include "collect/glibc_locks.hpp"
 
 #include <doctest/doctest.h>
 #include <linux/futex.h>

@@ -1,5 +1,5 @@
 // Unwind tables of which only some pages are read must say what the whole tables say.
-#include "unwind/frame_pages.hpp"
+#include "unwind/frame_sections.hpp"
 
 #include <doctest/doctest.h>
 #include <elfutils/libdw.h>
