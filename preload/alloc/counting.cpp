@@ -5,8 +5,8 @@
 #include <pthread.h>
 #include <sys/syscall.h>
 
-#include "base/vdso_clock.hpp"
-#include "capture/alloc/countdown.hpp"
+#include "base/clock.hpp"
+#include "capture/alloc/state.hpp"
 #include "capture/handler/stack_copy.hpp"
 #include "cpu/signal_frame.hpp"
 #include "memory.hpp"

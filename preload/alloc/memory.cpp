@@ -9,11 +9,10 @@
 
 #include <new>
 
-#include "capture/alloc/countdown.hpp"
+#include "capture/alloc/state.hpp"
 #include "capture/handler/raw_system_call.hpp"
 #include "cpu/instructions.hpp"
 #include "next.hpp"
-#include "setting.hpp"
 
 namespace flameprobe::alloc {
 namespace {

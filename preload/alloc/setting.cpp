@@ -1,7 +1,7 @@
-#include "setting.hpp"
-
 #include <string.h>
 #include <unistd.h>
+
+#include "memory.hpp"
 
 namespace flameprobe::alloc {
 namespace {

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <dlfcn.h>
 #include <time.h>
 
 #include <cstdint>
+
+#include "cpu/kernel_abi.hpp"
 
 namespace flameprobe {
 
@@ -34,6 +37,19 @@ inline clockid_t thread_cpu_clock(std::uint32_t tid) noexcept {
 /// The CPU clock of any process (include/linux/posix-timers.h: MAKE_PROCESS_CPUCLOCK with CPUCLOCK_SCHED).
 inline clockid_t process_cpu_clock(std::uint32_t pid) noexcept {
     return static_cast<clockid_t>((~static_cast<clockid_t>(pid) << 3) | 2);
+}
+
+/// The kernel's own clock_gettime, which makes no system call where it need not, and sets no errno. Gives 0 or minus
+/// the error number. Async-signal-safe.
+using VdsoClock = int (*)(clockid_t, timespec*);
+
+/// The vdso is in the link map under this name (vdso(7)). Null where there is none: valgrind hides it.
+inline VdsoClock find_vdso_clock() noexcept {
+    void* const vdso = ::dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+    if (vdso == nullptr) return nullptr;
+    const auto clock = reinterpret_cast<VdsoClock>(::dlsym(vdso, cpu::vdso_clock_gettime));
+    ::dlclose(vdso);
+    return clock;
 }
 
 }  // namespace flameprobe

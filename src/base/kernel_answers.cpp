@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/clock.hpp"
-#include "base/vdso_clock.hpp"
 #include "cpu/instructions.hpp"
 
 #define FLAMEPROBE_HIDDEN extern "C" __attribute__((visibility("hidden")))

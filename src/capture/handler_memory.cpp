@@ -11,7 +11,6 @@
 #include <new>
 
 #include "base/clock.hpp"
-#include "base/vdso_clock.hpp"
 #include "cpu/instructions.hpp"
 
 namespace flameprobe {

@@ -8,7 +8,7 @@
 
 #include "base/clock.hpp"
 #include "base/hash.hpp"
-#include "capture/alloc/countdown.hpp"
+#include "capture/alloc/state.hpp"
 
 namespace flameprobe {
 namespace {

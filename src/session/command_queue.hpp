@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "session/request.h"
+#include "session/core_api.h"
 
 namespace flameprobe {
 

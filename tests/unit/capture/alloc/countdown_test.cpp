@@ -1,9 +1,9 @@
-#include "capture/alloc/countdown.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <initializer_list>
+
+#include "capture/alloc/state.hpp"
 
 namespace flameprobe::alloc {
 TEST_CASE("probabilities are those of libm") {
