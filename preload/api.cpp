@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "core.hpp"
-#include "dispositions.hpp"
 #include "flameprobe/flameprobe.h"
 #include "interpose.hpp"
+#include "parts.hpp"
 #include "settings.hpp"
 
 namespace flameprobe {

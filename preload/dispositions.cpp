@@ -10,7 +10,6 @@
 //
 // Async-signal-safe, as sigaction is: the table is written before the kernel's disposition changes, without a lock. Two
 // threads that set one signal at the same time race here as they do in the kernel.
-#include "dispositions.hpp"
 
 #include <errno.h>
 #include <stdint.h>

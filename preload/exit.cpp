@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "core.hpp"
-#include "dispositions.hpp"
 #include "interpose.hpp"
 #include "parts.hpp"
 

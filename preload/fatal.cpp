@@ -9,7 +9,7 @@
 
 #include "core.hpp"
 #include "cpu/signal_frame.hpp"
-#include "dispositions.hpp"
+#include "parts.hpp"
 
 namespace flameprobe {
 namespace {

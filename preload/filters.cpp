@@ -1,14 +1,12 @@
 // A thread that enters a seccomp filter may lose any system call, or be killed for it. So the collector creates its
 // file before, and signal handlers stop making system calls. Filters are entered by prctl, or by syscall(SYS_seccomp),
 // for which libc has no function.
-#include "filters.hpp"
 
 #include <errno.h>
 #include <linux/seccomp.h>
 
 #include "core.hpp"
-#include "dispositions.hpp"
-#include "own_stacks.hpp"
+#include "parts.hpp"
 
 namespace flameprobe {
 namespace {

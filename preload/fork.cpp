@@ -7,8 +7,6 @@
 #include <unistd.h>
 
 #include "core.hpp"
-#include "dispositions.hpp"
-#include "filters.hpp"
 #include "interpose.hpp"
 #include "parts.hpp"
 

@@ -1,15 +1,23 @@
+// Limits of resources (setrlimit(2)) that we would make narrower.
+//
 // RLIMIT_RTTIME of 0, where a host lowers all limits. The kernel looks at it for threads of real-time priority, and for
 // those that have or had a CPU timer, of whatever priority: it kills the process then (kernel/time/posix-cpu-timers.c,
 // check_thread_timers). Alone nothing happens. With a microsecond, less than a tick, nothing happens either.
+//
+// RLIMIT_MEMLOCK: a host may lock as much memory as without FlameProbe (session/host_resources.hpp).
+#include <errno.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include "core.hpp"
 #include "interpose.hpp"
 #include "is_mapped.hpp"
+#include "own_allocations.hpp"
 
 namespace flameprobe {
 namespace {
 
+int (*next_mlockall)(int) = nullptr;
 int (*next_setrlimit)(__rlimit_resource_t, const rlimit64*) = nullptr;
 int (*next_prlimit)(pid_t, __rlimit_resource, const rlimit64*, rlimit64*) = nullptr;
 
@@ -43,3 +51,13 @@ FLAMEPROBE_INTERPOSED __attribute__((alias("setrlimit64"), copy(setrlimit64))) i
     __rlimit_resource_t, const rlimit64*) __asm__("setrlimit");
 FLAMEPROBE_INTERPOSED __attribute__((alias("prlimit64"), copy(prlimit64))) int flameprobe_prlimit_(
     pid_t, __rlimit_resource, const rlimit64*, rlimit64*) __asm__("prlimit");
+
+FLAMEPROBE_INTERPOSED int mlockall(int flags) noexcept {
+    const int result = next(next_mlockall, "mlockall")(flags);
+    if (result == 0 || errno != ENOMEM || (flags & MCL_CURRENT) == 0) return result;
+    const flameprobe_core* const core = core_if_loaded();
+    const OwnAllocations own;
+    if (core != nullptr && core->lock_host_memory(flags) != 0) return 0;
+    errno = ENOMEM;
+    return result;
+}

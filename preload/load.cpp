@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "core.hpp"
-#include "dispositions.hpp"
 #include "own_allocations.hpp"
 #include "parts.hpp"
 #include "settings.hpp"

@@ -10,7 +10,6 @@
 #include <sys/gmon.h>
 #include <unistd.h>
 
-#include "dispositions.hpp"
 #include "interpose.hpp"
 #include "parts.hpp"
 

@@ -21,10 +21,34 @@ void call_on_hosts_stack(void (*handler)(int, siginfo_t*, void*), int number, si
 bool has_engines_stack() noexcept;
 void give_back_engines_stack() noexcept;
 
+/// From now on only stacks that exist are taken: in a filter no call of ours may be added to the host's.
+void make_no_more_stacks() noexcept;
+
 // count.cpp
 
 /// Fills in at most `most` counts, and gives how many. Threads may count meanwhile. Async-signal-safe.
 size_t read_unit_counts(flameprobe_unit_count* counts, size_t most);
+
+// dispositions.cpp
+
+using FatalHandler = void (*)(int, siginfo_t*, void*);
+
+/// Installs `handler` where the disposition is SIG_DFL; from then on the host is told SIG_DFL, and setting SIG_DFL
+/// again brings the handler back.
+void stand_in_for_default(int number, FatalHandler handler);
+
+/// At load, and in a forked child: from now on the host's actions are those of the calling process.
+void keep_dispositions_of_this_process() noexcept;
+/// False in a child of vfork, and in others that libc does not know of: they may write to this process's memory, which
+/// is not theirs to change. Where a filter may forbid to ask: true.
+bool is_of_this_process() noexcept;
+
+/// Restores SIG_DFL, for good: in a filter a handler of ours would make system calls that the filter kills for,
+/// and the process would end by SIGSYS instead.
+void stop_standing_in();
+
+/// The library function behind ours. Async-signal-safe after the first call.
+int real_sigaction(int number, const struct sigaction* action, struct sigaction* old);
 
 // exit.cpp
 
@@ -33,6 +57,22 @@ bool begin_exit() noexcept;
 /// The same, in the library's destructor: who finds nothing else to do in libc's exit waits for it.
 void begin_destruction() noexcept;
 void forget_exit_in_child() noexcept;
+
+// fatal.cpp
+
+/// Installs the fatal signals' handler; before the host's main.
+void watch_fatal_signals();
+/// In a forked child: forgets the thread of the parent that was ending the process.
+void forget_ending_in_child();
+
+// filters.cpp
+
+/// The host is about to enter a filter of system calls with these words. Makes no system call that the host is not
+/// allowed.
+void before_filter(unsigned long operation, unsigned long flags, const void* program) noexcept;
+
+/// In a forked child: forgets the thread of the parent that was entering a filter.
+void forget_entering_in_child();
 
 // go_code.cpp
 

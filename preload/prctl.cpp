@@ -8,10 +8,9 @@
 
 #include "base/clock.hpp"
 #include "core.hpp"
-#include "dispositions.hpp"
-#include "filters.hpp"
 #include "interpose.hpp"
 #include "own_allocations.hpp"
+#include "parts.hpp"
 
 namespace flameprobe {
 namespace {

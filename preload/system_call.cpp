@@ -20,7 +20,6 @@
 #include <utility>
 
 #include "core.hpp"
-#include "filters.hpp"
 #include "interpose.hpp"
 #include "is_mapped.hpp"
 #include "parts.hpp"
