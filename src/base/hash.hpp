@@ -14,6 +14,9 @@ constexpr std::uint64_t splitmix64(std::uint64_t value) noexcept {
     return value ^ (value >> 31);
 }
 
+/// The next number of the sequence that `state` stands in: that generator itself.
+constexpr std::uint64_t next_random(std::uint64_t& state) noexcept { return splitmix64(state += 0x9e3779b97f4a7c15); }
+
 constexpr std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
     __extension__ using Wide = unsigned __int128;
     const Wide product = static_cast<Wide>(a ^ 0x9e3779b97f4a7c15) * (b ^ 0xe7037ed1a0b428db);

@@ -11,6 +11,7 @@
 #include <new>
 
 #include "base/clock.hpp"
+#include "base/hash.hpp"
 #include "cpu/instructions.hpp"
 
 namespace flameprobe {
@@ -19,7 +20,7 @@ namespace {
 std::uint64_t random_seed() {
     std::uint64_t seed = 0;
     if (::getrandom(&seed, sizeof seed, GRND_NONBLOCK) == sizeof seed) return seed;
-    return monotonic_ns() * 0x9e3779b97f4a7c15 ^ static_cast<std::uint64_t>(::getpid());
+    return splitmix64(monotonic_ns() ^ static_cast<std::uint64_t>(::getpid()) << 32);
 }
 
 }  // namespace

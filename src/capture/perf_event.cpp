@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/hash.hpp"
 #include "base/host_process.hpp"
 #include "base/proc.hpp"
 #include "capture/perf_record.hpp"
@@ -113,7 +114,7 @@ std::uint64_t permitted_frequency(std::uint64_t asked) {
 // through what the program repeats, and shares are right from then on.
 std::uint64_t uneven_period(std::uint64_t frequency, std::uint64_t seed) {
     const std::uint64_t even = 1'000'000'000 / frequency, least = even * 15 / 1000, most = even * 25 / 1000;
-    return even - least - (seed * 0x9e3779b97f4a7c15u >> 32) % (most - least + 1);
+    return even - least - splitmix64(seed) % (most - least + 1);
 }
 
 std::string event_names() {

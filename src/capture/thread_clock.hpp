@@ -111,7 +111,7 @@ private:
         const std::uint64_t least = std::max(rate_.period_ns / 2, rate_.least_ns);
         return least + below(std::max(rate_.period_ns * 3 / 2, least + 1) - least);
     }
-    std::uint64_t below(std::uint64_t bound) { return splitmix64(random_ += 0x9e3779b97f4a7c15) % bound; }
+    std::uint64_t below(std::uint64_t bound) { return next_random(random_) % bound; }
     std::uint64_t weight_of_brief(std::uint64_t count_ns) const {
         double density = 0;
         for (std::uint64_t k = count_ns / rate_.period_ns + 1; k <= count_ns / least_ns_; ++k)

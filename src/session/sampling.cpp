@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/hash.hpp"
 #include "base/host_process.hpp"
 #include "capture/blocked_reader.hpp"
 #include "collect/usage.hpp"
@@ -117,7 +118,7 @@ std::uint64_t Sampling::pause_ns() const {
     Recording& profile = profiles_.now();
     const bool many_allocations = profile.allocations() != nullptr && profile.allocations()->is_busy();
     // Unevenly, so that looks at live memory do not meet a program's rhythm at one place.
-    const std::uint64_t now = monotonic_ns(), uneven_ns = ns_per_ms / 2 + (now * 0x9e3779b97f4a7c15u >> 32) % ns_per_ms;
+    const std::uint64_t now = monotonic_ns(), uneven_ns = ns_per_ms / 2 + splitmix64(now) % ns_per_ms;
     if (now < hurry_until_ns_ || many_allocations) return uneven_ns;
     const std::uint64_t by_fill = std::max(samples_before_ == profile.samples() ? fill / 2 : fill / 4, in_time);
     return std::min({by_fill, flush_every_ns, profile.waits() != nullptr ? profile.waits()->until_look_ns() : by_fill});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/hash.hpp"
 #include "base/self_memory.hpp"
 #include "unwind/code_bytes.hpp"
 
@@ -31,8 +32,7 @@ CallSite CallCheck::site(std::uint64_t return_address) {
 
 CallCheck::Verdict CallCheck::judge(std::uint64_t return_address, std::uint64_t callee) {
     forget_if_stale();
-    Remembered& pair =
-        pairs_[(return_address * 0x9e3779b97f4a7c15u + callee * 0xc2b2ae3d27d4eb4fu) >> 40 & (remembered_pairs - 1)];
+    Remembered& pair = pairs_[mix(return_address, callee) % remembered_pairs];
     if (pair.return_address != return_address || pair.callee != callee)
         pair = {return_address, callee, judge_afresh(return_address, callee)};
     return pair.verdict;

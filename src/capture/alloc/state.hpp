@@ -105,8 +105,7 @@ inline double chance_of_sample(std::uint64_t size, std::uint64_t mean) noexcept 
 /// bytes has exactly the probability above. At least 1, at most 2^62. `state` is the generator's.
 inline std::int64_t bytes_to_next(std::uint64_t& state, std::uint64_t mean) noexcept {
     constexpr double most = 4.6e18;
-    state += 0x9e3779b97f4a7c15;
-    const double uniform = (static_cast<double>(splitmix64(state) >> 11) + 0.5) * 0x1p-53;
+    const double uniform = (static_cast<double>(next_random(state) >> 11) + 0.5) * 0x1p-53;
     const double bytes = -natural_log(uniform) * static_cast<double>(mean);
     if (bytes >= most) return static_cast<std::int64_t>(most);
     const auto whole = static_cast<std::int64_t>(bytes);
