@@ -145,10 +145,7 @@ bool Collector::serve() {
 
 bool Collector::becomes_task(std::uint32_t requests) {
     const bool starts = (requests & (request_start | request_toggle)) != 0 && (requests & last_requests) == 0;
-    // Who asks for the start waits for it, but a signal's handler.
-    const bool at_once = (requests & request_toggle) == 0 && !is_watched_from_outside();
-    return life_.is(State::begun) && starts && !sampling_.broken() && sampling_.open(at_once) &&
-           sampling_.works_outside();
+    return life_.is(State::begun) && starts && !sampling_.broken() && sampling_.open() && sampling_.works_outside();
 }
 
 void Collector::continue_as_task() {

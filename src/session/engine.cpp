@@ -14,9 +14,10 @@ namespace {
 constexpr auto calls_of_timers = {long{SYS_timer_create}, long{SYS_timer_settime}, long{SYS_timer_delete},
                                   long{SYS_getitimer}};
 
-CaptureOptions capture_options(const Options& options, bool at_once) {
+CaptureOptions capture_options(const Options& options) {
     CaptureOptions capture;
-    capture.at_once = at_once;
+    // Who asks for the start waits for it, but a signal's handler.
+    capture.at_once = options.toggle_signal == 0 && !is_watched_from_outside();
     capture.frequency = options.frequency;
     capture.stack_bytes = options.stack_bytes != 0 ? options.stack_bytes : stack_bytes_for(options.frequency);
     capture.kernel = options.kernel != KernelChoice::off;
@@ -145,8 +146,8 @@ std::string Engine::take_news() {
     return news;
 }
 
-Result<Engine> open_engine(const Options& options, bool at_once) {
-    const auto capture = capture_options(options, at_once);
+Result<Engine> open_engine(const Options& options) {
+    const auto capture = capture_options(options);
     if (options.engine == EngineChoice::signal) {
         if (filter_kills_for({SYS_perf_event_open}))
             return Error{"the signal engine cannot run: " + filter_text::would_kill_for("perf_event_open")};

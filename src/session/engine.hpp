@@ -22,6 +22,6 @@ struct Engine {
 };
 
 /// In the collector thread. An Error is one sentence for the user: nothing can be sampled.
-Result<Engine> open_engine(const Options& options, bool at_once = false);
+Result<Engine> open_engine(const Options& options);
 
 }  // namespace flameprobe

@@ -19,9 +19,9 @@ constexpr std::uint64_t flush_every_ns = 100 * ns_per_ms;  // a kill loses at mo
 Sampling::Sampling(const Options& options, PathFacts paths, OlderResults older, Log& log, std::function<void()> alive)
     : options_(options), log_(log), profiles_(options, std::move(paths), older, log, std::move(alive)) {}
 
-bool Sampling::open(bool at_once) {
+bool Sampling::open() {
     if (engine_.source) return true;
-    auto engine = open_engine(options_, at_once);
+    auto engine = open_engine(options_);
     if (!engine) {
         give_up(engine.error().message);
         return false;

@@ -37,8 +37,8 @@ public:
     NewThreads& new_threads() { return new_threads_; }
     EndedThreads& ended_threads() { return ended_threads_; }
 
-    /// Opens the engine, if that is not done. `at_once`: see CaptureOptions. False: nothing can be sampled.
-    bool open(bool at_once = false);
+    /// Opens the engine, if that is not done. False: nothing can be sampled.
+    bool open();
     /// Whether the engine works where the collector is no thread of the host.
     bool works_outside() const;
     /// Whether exec may have replaced the program: every sampled thread has ended, or nothing was recorded since it
