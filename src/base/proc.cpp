@@ -235,10 +235,12 @@ std::size_t TaskList::count() const {
     return state.st_nlink - 2;  // fs/proc/base.c, proc_task_getattr
 }
 
+bool TaskList::only_main() const { return count() == (is_in_host_process() ? 2 : 1); }
+
 bool TaskList::read(std::vector<std::uint32_t>& tids) const {
     tids.clear();
     const auto main_thread = static_cast<std::uint32_t>(host_process());
-    if (collector_is_thread && own_tid() != main_thread && count() == 2) {  // see there
+    if (collector_is_thread && own_tid() != main_thread && only_main()) {  // see there
         tids = {main_thread, own_tid()};
         std::ranges::sort(tids);
         return true;

@@ -98,6 +98,8 @@ public:
 
     /// Threads of the process, from the directory's link count; 0 where /proc is not mounted.
     std::size_t count() const;
+    /// Whether the host has no thread but its main one, beside a collector that is a thread of it.
+    bool only_main() const;
     /// Their tids, sorted, into `tids`. False where /proc is not mounted, or if the calling thread is not among them.
     bool read(std::vector<std::uint32_t>& tids) const;
     /// /proc/self/task/TID/`name`; nothing if the thread is gone.

@@ -35,8 +35,8 @@ public:
     bool all_ended();
 
     bool has_event(std::uint32_t tid) const { return !not_opened_.contains(tid); }
-    /// Whether the host has no other thread than its main one.
-    bool only_main() const { return tasks_.count() == (is_in_host_process() ? 2 : 1); }
+    /// See TaskList.
+    bool only_main() const { return tasks_.only_main(); }
     std::size_t without_event() const { return not_opened_.size(); }
     /// A sentence on threads that got no event, if any was added since the last call.
     std::string take_refusal() { return std::exchange(refusal_, {}); }
