@@ -83,9 +83,10 @@ Result<void> RingSource::open_main(const CaptureOptions& options) {
     settings_.own = permitted;
     settings_.rate = clock_rate(permitted);
     if (options.switches) {
-        settings_.switches = make_switch_attributes();
-        const auto tried = open_event(settings_.switches, thread_for_trials(), -1);
-        settings_.has_switches = facts_.switches = static_cast<bool>(tried);
+        auto switches = make_switch_attributes();
+        const auto tried = open_event(switches, thread_for_trials(), -1);
+        facts_.switches = static_cast<bool>(tried);
+        if (tried) settings_.switches = switches;
         if (!tried) facts_.no_switches = tried.error().message;
     }
     layout_.kernel_chain = (permitted.sample_type & PERF_SAMPLE_CALLCHAIN) != 0;

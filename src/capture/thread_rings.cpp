@@ -121,8 +121,8 @@ ThreadRings::Opened ThreadRings::open(ThreadEvents& thread, RingSizes::Size size
     thread.own = {std::move(*event), {}, 0};
     if (signals()) return {};
     if (auto mapped = map(thread.own, size.bytes, size.bytes); mapped.outcome != Outcome::opened) return mapped;
-    if (settings_.has_switches) {
-        perf_event_attr beside = settings_.switches;
+    if (settings_.switches) {
+        perf_event_attr beside = *settings_.switches;
         beside.wakeup_watermark = attr.wakeup_watermark;
         beside.disabled = attr.disabled;
         auto switches = open_alike(beside, thread.tid, -1);
@@ -160,9 +160,8 @@ void ThreadRings::enable(const ThreadEvents& thread) {
 }
 
 bool ThreadRings::enable() {
-    until_ns_ = ~std::uint64_t{0};
+    const bool again = std::exchange(until_ns_, for_ever) != for_ever;
     if (std::exchange(enabled_, true)) return !all_.empty();  // by open_main()
-    const bool again = std::exchange(paused_, false);
     for (const auto& thread : all_) {
         again ? go_on(*thread) : begin_count(*thread);
         enable(*thread);
@@ -172,7 +171,6 @@ bool ThreadRings::enable() {
 
 void ThreadRings::disable(bool for_good) {
     enabled_ = false;
-    paused_ = true;
     for (const auto& thread : all_) {
         if (for_good) break;
         control_others(*thread, PERF_EVENT_IOC_DISABLE);
@@ -218,7 +216,7 @@ void ThreadRings::settle(ThreadEvents& thread) const {
 }
 
 void ThreadRings::stop_switches() {
-    settings_.has_switches = false;
+    settings_.switches.reset();
     for (const auto& thread : all_) thread->switches.reset();
 }
 

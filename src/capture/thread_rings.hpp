@@ -133,8 +133,7 @@ struct ThreadEvents {
 struct ThreadEventSettings {
     perf_event_attr own{};
     std::vector<perf_event_attr> more{};  // by EventSample::event - 1
-    perf_event_attr switches{};
-    bool has_switches = false;
+    std::optional<perf_event_attr> switches{};
     ClockRate rate{};  // without a period: the event is no clock
 };
 
@@ -231,7 +230,7 @@ private:
     RingSizes sizes_;
     std::vector<std::unique_ptr<ThreadEvents>> all_;
     std::unordered_map<std::uint32_t, ThreadEvents*> by_tid_;
-    bool enabled_ = false, paused_ = false, inherits_ = false, any_brief_ = false;
+    bool enabled_ = false, inherits_ = false, any_brief_ = false;
     std::uint64_t sampled_once_ = 0;  // threads of one sample, in the last round
     struct Waiting {
         std::uint64_t time_ns;
@@ -240,7 +239,8 @@ private:
     };
     std::vector<Waiting> waiting_;  // a heap
     std::uint64_t round_ns_ = 0;
-    std::uint64_t until_ns_ = ~std::uint64_t{0};  // see disable()
+    static constexpr std::uint64_t for_ever = ~std::uint64_t{0};
+    std::uint64_t until_ns_ = for_ever;  // see disable()
 };
 
 }  // namespace flameprobe

@@ -54,16 +54,16 @@ OffCpu::OffCpu(Pipeline& pipeline, const OffCpuSettings& settings)
 
 void OffCpu::begin(std::uint64_t now_ns) {
     settle_all();
-    running_ = true;
+    until_ns_ = not_paused;
     last_look_ns_ = last_record_ns_ = now_ns;
     if (records_) registry_.begin(now_ns, list_other_threads());
     set_next_look(now_ns);
 }
 
 void OffCpu::pause(std::uint64_t now_ns) {
-    if (running_) paused_ns_ = now_ns;
-    if (running_ && !records_) ticks_.end(now_ns);
-    running_ = false;
+    if (!running()) return;
+    until_ns_ = now_ns;
+    if (!records_) ticks_.end(now_ns);
 }
 
 void OffCpu::take(const Record& record) {
@@ -72,13 +72,13 @@ void OffCpu::take(const Record& record) {
 
 void OffCpu::on(const ThreadSwitched& record) {
     last_record_ns_ = record.time_ns;
-    if (!records_ || (!running_ && record.time_ns > paused_ns_)) return;
+    if (!records_ || record.time_ns > until_ns_) return;
     registry_.set_cpu_stack(record.tid, pipeline_.last_stack(record.tid));
     registry_.switched(record);
 }
 
 void OffCpu::on(const ThreadStarted& thread) {
-    if (thread.time_ns != 0 && running_ && records_) registry_.started(thread.tid, thread.time_ns);
+    if (thread.time_ns != 0 && running() && records_) registry_.started(thread.tid, thread.time_ns);
 }
 
 void OffCpu::on(const ThreadEnded& thread) {
@@ -108,7 +108,7 @@ std::uint64_t OffCpu::until_look_ns() const {
 
 void OffCpu::look(const std::function<void()>& drain) {
     const std::uint64_t now = monotonic_ns();
-    if (!running_ || now < next_look_ns_) return;
+    if (!running() || now < next_look_ns_) return;
     holders_.begin_look();
     if (!records_) {
         ticks_.look(now);
@@ -184,7 +184,7 @@ void OffCpu::look_at(const WaitRegistry::Wait& wait) {
 
 void OffCpu::settle(std::uint64_t drained_ns) {
     drained_ns_ = drained_ns;
-    if (!running_ || drained_ns < last_settle_ns_ + settle_every_ns) return;
+    if (!running() || drained_ns < last_settle_ns_ + settle_every_ns) return;
     last_settle_ns_ = drained_ns;
     watch_rate(drained_ns);
     records_ ? registry_.settle(drained_ns) : ticks_.settle(drained_ns);
@@ -208,7 +208,7 @@ void OffCpu::continue_without_records(std::uint64_t now_ns) {
 }
 
 void OffCpu::settle_all() {
-    registry_.settle_all(running_ ? monotonic_ns() : paused_ns_);
+    registry_.settle_all(std::min(monotonic_ns(), until_ns_));
     ticks_.settle_all();
 }
 

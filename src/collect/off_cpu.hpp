@@ -104,8 +104,11 @@ private:
     WaitPlace read_wait(std::uint32_t tid, const BlockedThread& thread);
     StackId stack_of(const WaitRegistry::Span& span);
     void watch_rate(std::uint64_t now_ns);
+    bool running() const { return until_ns_ == not_paused; }
     double uniform();  // between 0 and 1
     void set_next_look(std::uint64_t now_ns);
+
+    static constexpr std::uint64_t not_paused = ~std::uint64_t{0};
 
     Pipeline& pipeline_;
     const OffCpuSettings settings_;
@@ -117,12 +120,11 @@ private:
     TickWaits ticks_;
     std::minstd_rand random_;
     bool records_;  // switch records are read
-    bool running_ = false;
     bool too_many_ = false;
     std::uint64_t rate_since_ns_ = 0, records_before_ = 0;
     bool emitted_ = false;
     std::uint64_t last_record_ns_ = 0;
-    std::uint64_t paused_ns_ = 0;
+    std::uint64_t until_ns_ = 0;  // what comes later does not count; not_paused: all does
     std::uint64_t last_look_ns_ = 0, next_look_ns_ = 0;
     std::uint64_t last_settle_ns_ = 0;
     std::uint64_t drained_ns_ = 0;

@@ -216,7 +216,6 @@ void Pipeline::settle(std::uint64_t now_ns) {
     const auto before = [&](std::uint64_t ns) { return now_ns > ns ? now_ns - ns : 0; };
     continuations_.give_up(before(patience), before(idle_ns));
     evidence_.settle(before(waiting));
-    wants_faster_drain_ = std::exchange(in_haste_, false);
 }
 
 void Pipeline::write(Sample sample, bool whole, ThreadId shown) {

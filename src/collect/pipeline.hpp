@@ -86,8 +86,9 @@ public:
     UnwindStatistics unwind_statistics() const { return unwinder_->statistics(); }
     /// Whether a scope was found in any profile of this process.
     static bool scopes_seen() noexcept { return scopes_seen_.load(std::memory_order_relaxed); }
-    /// Whether deep stacks or mappings change faster than they are read: the next drain should come sooner.
-    bool wants_faster_drain() const { return wants_faster_drain_; }
+    /// Whether, since the last call, deep stacks or mappings changed faster than they are read: the next drain should
+    /// come sooner.
+    bool take_haste() { return std::exchange(in_haste_, false); }
 
 private:
     void on(const TimeSample& raw);
@@ -140,9 +141,8 @@ private:
     std::uint64_t start_ns_;
     std::uint64_t period_ns_;
     std::uint32_t pid_;
-    bool in_haste_ = false;  // since the last settle()
+    bool in_haste_ = false;
     bool met_unknown_code_ = false;
-    bool wants_faster_drain_ = false;
     static std::atomic<bool> scopes_seen_;
 };
 

@@ -143,8 +143,7 @@ void Recording::threads_ended(std::vector<EndedThread> threads) {
 
 void Recording::read_process_clocks() {
     const std::uint64_t time = clocks_.time_ns(), own_now = clocks_.own_ns();
-    const std::uint64_t told = clocks_.process_ns(), process_now = std::max(told, counted_process_ns_);
-    host_ended_ = told == 0;
+    const std::uint64_t process_now = std::max(clocks_.process_ns(), counted_process_ns_);
     const std::uint64_t process = process_now - counted_process_ns_, own = own_now - counted_own_ns_;
     duration_ns_ += time - counted_time_ns_;
     own_cpu_ns_ += own;
@@ -201,7 +200,8 @@ void Recording::write_account() {
 // The process's clock ends with the host, and samples that came after the last reading prove that it used more. Read
 // from outside it is behind: but the process used no less than its threads.
 std::uint64_t Recording::used_ns() const {
-    const std::uint64_t sampled = host_ended_ && run_.period_ns != 0 ? pipeline_.threads().accounted() : 0;
+    const bool host_ended = clocks_.process_ns() == 0;
+    const std::uint64_t sampled = host_ended && run_.period_ns != 0 ? pipeline_.threads().accounted() : 0;
     return std::max({process_cpu_ns_, pipeline_.threads().cpu_ns(), sampled});
 }
 

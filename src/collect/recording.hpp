@@ -133,7 +133,7 @@ public:
         return !file_.created() && !counted_any_ && !has_cpu_samples() &&
                !(allocations_ && allocations_->has_samples()) && process_cpu_ns_ < least_cpu_ns_;
     }
-    bool wants_faster_drain() const { return pipeline_.wants_faster_drain(); }
+    bool take_haste() { return pipeline_.take_haste(); }
     std::uint64_t samples() { return pipeline_.summary().hits; }
 
 private:
@@ -157,7 +157,6 @@ private:
     std::optional<Allocations> allocations_;
     UsageAccount usage_;
     bool running_ = false;
-    bool host_ended_ = false;  // so its clock cannot be read any more
     std::uint64_t next_clocks_ns_ = 0;
     std::uint64_t counted_time_ns_ = 0, counted_process_ns_ = 0, counted_own_ns_ = 0;  // clocks, as last read
     UnitCounts counted_units_;

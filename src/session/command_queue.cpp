@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "base/clock.hpp"
+#include "base/hash.hpp"
 #include "capture/handler/raw_system_call.hpp"
 #include "cpu/instructions.hpp"
 #include "sandbox/host_restrictions.hpp"
@@ -70,11 +71,6 @@ bool CommandQueue::answered(std::uint32_t ticket) const noexcept {
     return static_cast<std::int32_t>(answered_.load(std::memory_order_acquire) - ticket) >= 0;
 }
 
-bool CommandQueue::is_still_stuck(std::uint64_t cpu_ns, std::uint32_t progress) const noexcept {
-    return stuck_.load(std::memory_order_relaxed) && stuck_at_cpu_.load(std::memory_order_relaxed) == cpu_ns &&
-           stuck_at_progress_.load(std::memory_order_relaxed) == progress;
-}
-
 bool CommandQueue::wait(std::uint32_t ticket, std::uint64_t patience_ns) noexcept {
     if (host_is_filtered) return spin(ticket, patience_ns);
     constexpr std::uint64_t look_every_ns = 50'000'000;
@@ -90,10 +86,9 @@ bool CommandQueue::wait(std::uint32_t ticket, std::uint64_t patience_ns) noexcep
         const std::uint32_t progress = progress_.load(std::memory_order_relaxed);
         const bool moved = (cpu != last_cpu && !paused_at_breakpoint) || progress != last_progress;
         idle_ns = moved ? 0 : idle_ns + look_every_ns;
-        if (idle_ns >= patience_ns || is_still_stuck(cpu, progress)) {
-            stuck_at_cpu_.store(cpu, std::memory_order_relaxed);
-            stuck_at_progress_.store(progress, std::memory_order_relaxed);
-            stuck_.store(true, std::memory_order_relaxed);
+        const std::uint64_t at = mix(cpu, progress);
+        if (idle_ns >= patience_ns || stuck_at_.load(std::memory_order_relaxed) == at) {
+            stuck_at_.store(at, std::memory_order_relaxed);
             return answered(ticket);
         }
         last_cpu = cpu;

@@ -53,7 +53,6 @@ public:
 private:
     bool collector_is_gone() const noexcept;
     std::uint64_t collector_cpu_ns() const noexcept;
-    bool is_still_stuck(std::uint64_t cpu_ns, std::uint32_t progress) const noexcept;
 
     static constexpr std::uint32_t all_requests = ~std::uint32_t{0};
     static constexpr std::uint64_t one_ticket = std::uint64_t{1} << 32;
@@ -67,11 +66,9 @@ private:
     std::atomic<std::uint32_t> progress_{0};
     std::atomic<std::uint32_t> tid_{0};
     std::atomic<const Task*> task_{nullptr};
-    // Where the collector was when a thread gave up waiting. The end of a host asks several times: only the first waits
-    // so long for one that holds, or waits for, a lock of the dying thread's.
-    std::atomic<bool> stuck_{false};
-    std::atomic<std::uint64_t> stuck_at_cpu_{0};
-    std::atomic<std::uint32_t> stuck_at_progress_{0};
+    // How far the collector had got, by its CPU time and progress, when a thread gave up waiting. The end of a host
+    // asks several times: only the first waits so long for one that holds, or waits for, a lock of the dying thread's.
+    std::atomic<std::uint64_t> stuck_at_{0};
     // The collector's: what take() has seen.
     std::uint32_t taken_ = 0, taken_changes_ = 0;
 };

@@ -173,6 +173,7 @@ Result<void> ProfileSeries::next(const Engine& engine, const Drain& drain, const
     const bool draws = recording_->file().created() && !pushes && recording_->has_samples();
     const DrawingOrder order{recording_->file().path(), recording_->file().stem(), true};
     std::unique_ptr<Recording> finished = std::move(recording_);
+    begun_ = false;  // the next one may fail to begin
     ++paths_.dump;
     if (auto begun = begin(engine, monotonic_ns()); !begun) return begun;
     if (auto resumed = recording_->resume_from(finished->counted_to()); !resumed) return resumed;

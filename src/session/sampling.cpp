@@ -170,7 +170,7 @@ void Sampling::drain() {
     ended_threads_.take([&](const EndedThread& thread) { ended.push_back(thread); });
     profile().threads_ended(std::move(ended));
     // A stack deeper than the copy must be read before its owner changes it.
-    if (profile().wants_faster_drain()) hurry_until_ns_ = began + ns_per_second;
+    if (profile().take_haste()) hurry_until_ns_ = began + ns_per_second;
 }
 
 void Sampling::flush() {
