@@ -84,7 +84,7 @@ HandlerMemory::~HandlerMemory() {
     handler::withdraw(state_);
     // A child of fork, whose copy of this memory the kernel wiped, inherits the count of the handlers that ran in its
     // parent's other threads, but not the handlers. A host's filter may forbid to ask for the process's id.
-    if (state_->pid == 0) {
+    if (state_->is_parents()) {
         handler::forget_parent();
         return;
     }

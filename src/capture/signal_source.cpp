@@ -2,13 +2,13 @@
 // any frequency. On request only, since debuggers use SIGTRAP themselves.
 #include <linux/perf_event.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/host_process.hpp"
 #include "capture/cell_reader.hpp"
 #include "capture/event_source.hpp"
 #include "capture/handler/handler.hpp"
@@ -73,7 +73,7 @@ private:
     SystemCallWatch calls_;
     ThreadEventSettings settings_;
     ThreadRings rings_;  // whose events have none
-    ThreadFinder threads_{rings_, static_cast<std::uint32_t>(::getpid())};
+    ThreadFinder threads_{rings_, static_cast<std::uint32_t>(host_process())};
     CaptureFacts facts_;
     std::string own_note_;
 };
@@ -96,7 +96,7 @@ void SignalSource::describe(const CaptureOptions& options) {
 Result<void> SignalSource::open_events(const CaptureOptions& options) {
     // Attributes that are not permitted go before all others are opened alike.
     if (const auto tried = open_event(settings_.own, thread_for_trials(), -1); !tried) return tried.error();
-    const auto main_thread = static_cast<std::uint32_t>(::getpid());
+    const auto main_thread = static_cast<std::uint32_t>(host_process());
     if (auto opened = rings_.open_main(settings_, options.frequency, main_thread, false); !opened) return opened;
     threads_.find(true);
     note_missing();
@@ -110,7 +110,7 @@ void SignalSource::note_missing() {
 
 Result<void> SignalSource::start() {
     auto& state = memory_.state();
-    if (state.pid == 0) return Error{"the events are the parent's: a forked child must open its own"};
+    if (state.is_parents()) return Error{"the events are the parent's: a forked child must open its own"};
     if (const int error = handler::install(SIGTRAP); error != 0)
         return Error{"no handler for SIGTRAP can be installed"};
     calls_.look(state, monotonic_ns());
@@ -129,7 +129,7 @@ void SignalSource::stop() {
 
 void SignalSource::drain(RecordSink& sink) {
     auto& state = memory_.state();
-    if (state.pid == 0) return;
+    if (state.is_parents()) return;
     const std::uint64_t now = monotonic_ns();
     calls_.look(state, now);
     if (state.sampling.load(std::memory_order_relaxed) && !holds_signal(SIGTRAP)) {

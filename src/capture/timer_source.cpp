@@ -25,9 +25,6 @@ std::uint64_t pending_signals() {
     return status_number(read_small_file("/proc/self/status").value_or(""), "SigQ").value_or(0);
 }
 
-// In a forked child the parent's memory reads as zeros (MADV_WIPEONFORK).
-bool is_parents(const handler::State& state) { return state.pid == 0; }
-
 }  // namespace
 
 TimerSource::TimerSource(HandlerMemory memory, const CaptureOptions& options)
@@ -65,7 +62,7 @@ void TimerSource::describe(const CaptureOptions& options) {
 
 Result<void> TimerSource::start() {
     auto& state = memory_.state();
-    if (is_parents(state)) return Error{"the timers are the parent's: a forked child must open its own"};
+    if (state.is_parents()) return Error{"the timers are the parent's: a forked child must open its own"};
     const auto signal = take_signal(std::exchange(first_signal_, 0));
     if (!signal) return signal.error();
     state.signal = *signal;
@@ -117,7 +114,7 @@ void TimerSource::begin_round(RecordSink& sink) {
     round_ns_ = monotonic_ns();
     next_ = gathered_ = 0;
     auto& state = memory_.state();
-    if (is_parents(state)) return;
+    if (state.is_parents()) return;
     calls_.look(state, round_ns_);
     keep_signal();
     timers_.find_new(sink, round_ns_);
@@ -160,7 +157,7 @@ void TimerSource::count_in_user_code(const handler::CellHead& cell) {
 }
 
 void TimerSource::end_round(RecordSink& sink) {
-    if (is_parents(memory_.state())) return;
+    if (memory_.state().is_parents()) return;
     if (sink.met_unknown_code()) maps_.met_unknown_code();
     timers_.finish_round(sink, maps_, round_ns_);
     facts_.buffer_bytes = memory_.bytes_in_use(reader_.most_cells(), timers_.slots());

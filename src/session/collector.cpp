@@ -44,7 +44,7 @@ Collector::Collector(const Options& options, PathFacts paths, OlderResults older
       }) {}
 
 int Collector::launch() {
-    made_by_main_ = own_tid() == static_cast<std::uint32_t>(::getpid());
+    made_by_main_ = own_tid() == static_cast<std::uint32_t>(host_process());
     const AllSignalsBlocked blocked;
     const OwnThreadAttributes attributes(create_thread != ::pthread_create);
     pthread_t thread;
@@ -224,7 +224,7 @@ void Collector::show_urgent_lines() {
 // have ended the process without it, with the status that the main thread left behind.
 void Collector::end_with_last_thread() {
     if (is_task()) return;
-    const auto main_thread = static_cast<std::uint32_t>(::getpid());
+    const auto main_thread = static_cast<std::uint32_t>(host_process());
     if (!has_ended(main_thread) || list_threads().size() != 2) return;
     const int status = exit_status_of(main_thread);
     finish();

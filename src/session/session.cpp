@@ -13,7 +13,6 @@
 #include <array>
 
 #include "base/clock.hpp"
-#include "base/host_process.hpp"
 #include "base/proc.hpp"
 #include "sandbox/host_restrictions.hpp"
 #include "session/family.hpp"
@@ -47,7 +46,7 @@ Options parse(const std::vector<std::string>& settings, std::vector<std::string>
 /// Of this process, now.
 PathFacts path_facts(std::string executable, std::string directory, const Options& options) {
     return {.executable = std::move(executable),
-            .pid = static_cast<std::uint32_t>(::getpid()),
+            .pid = static_cast<std::uint32_t>(host_process()),
             .start_unix = static_cast<std::uint64_t>(::time(nullptr)),
             .dump = options.dump_every_ns != 0 ? 1u : 0u,
             .directory = std::move(directory)};
@@ -81,7 +80,6 @@ Session::Session(const Given& given, Kind kind)
       log_(options().log,
            options().log_path.starts_with('/') ? options().log_path : family().directory + "/" + options().log_path),
       collector_(options(), facts_, older_results(options(), kind), log_) {
-    set_host_process(process_.pid());
     if (kind != Kind::first) return;
     for (const auto& problem : given.problems) log_.warning(problem);
 }
@@ -89,12 +87,10 @@ Session::Session(const Given& given, Kind kind)
 // What the parent has found out is not read again: many a forked child lives for less than a millisecond.
 Session::Session(const Session& parent)
     : given_(parent.given_),
+      process_(parent.process_),
       facts_(path_facts(parent.facts_.executable, parent.facts_.directory, options())),
       log_(parent.log_),
-      process_(parent.process_),
-      collector_(options(), facts_, older_results(options(), Kind::child), log_) {
-    set_host_process(process_.pid());
-}
+      collector_(options(), facts_, older_results(options(), Kind::child), log_) {}
 
 Outcome Session::launch() {
     const std::scoped_lock lock(mutex_);
@@ -192,7 +188,7 @@ bool Session::send_away(Request last) {
     const std::uint32_t tid = collector_.commands().tid();
     if (!ask_and_wait(last)) return false;
     // The answer comes a moment before the thread is gone for the kernel.
-    for (int tries = 0; tries < 1000 && ::syscall(SYS_tgkill, process_.pid(), tid, 0) == 0; ++tries)
+    for (int tries = 0; tries < 1000 && ::syscall(SYS_tgkill, host_process(), tid, 0) == 0; ++tries)
         sleep_for_a_millisecond();
     if (!collector_.life().step<State::thread, State::none>()) collector_.life().step<State::begun, State::none>();
     return true;

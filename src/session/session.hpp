@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/host_process.hpp"
 #include "flameprobe/flameprobe.h"
 #include "sandbox/host_restrictions.hpp"
 #include "session/collector.hpp"
@@ -21,18 +22,16 @@
 namespace flameprobe {
 
 /// Whether the calling code is still in the process that a session was made in: a forked child has its memory, and a
-/// child of vfork even shares it.
+/// child of vfork even shares it. That process is the host (base/host_process.hpp) from here on.
 class OwnProcess {
 public:
     /// This process.
-    OwnProcess() noexcept : pid_(::getpid()), mark_(make_mark()) { write_mark(); }
+    OwnProcess() noexcept : mark_(make_mark()) { begin(); }
     /// This process, in a forked child: `parent` is not here any more.
-    explicit OwnProcess(const OwnProcess& parent) noexcept
-        : pid_(::getpid()), mark_(parent.mark_), generation_(parent.generation_ + 1) {
-        write_mark();
+    explicit OwnProcess(const OwnProcess& parent) noexcept : mark_(parent.mark_), generation_(parent.generation_ + 1) {
+        begin();
     }
 
-    int pid() const noexcept { return pid_; }
     /// Async-signal-safe. A forked child is told apart without a system call: in a pid namespace of its own it may have
     /// its parent's number. Makes none in a host that is in a filter either: a child of vfork cannot be told apart
     /// there, and would only end its parent's profile too early.
@@ -49,12 +48,13 @@ private:
         ::madvise(page, size, MADV_WIPEONFORK);
         return static_cast<std::uint32_t*>(page);
     }
-    void write_mark() noexcept {
+    void begin() noexcept {
+        set_host_process(pid_);
         if (mark_ != nullptr) *mark_ = generation_;
     }
     bool marked() const noexcept { return mark_ == nullptr || *mark_ == generation_; }
 
-    const int pid_;
+    const int pid_ = ::getpid();
     volatile std::uint32_t* const mark_;  // the generation of the process; null if there was no memory for it
     const std::uint32_t generation_ = 1;
 };
@@ -157,9 +157,9 @@ private:
     void wait_until_gone(std::uint64_t limit_ns) noexcept;
 
     const Given& given_;
+    const OwnProcess process_;
     const PathFacts facts_;
     Log log_;
-    const OwnProcess process_;
     std::mutex mutex_;                 // launching, dumping
     std::atomic<bool> wanted_{false};  // sampling was asked for, and not stopped since
     unsigned dumps_ = 0;

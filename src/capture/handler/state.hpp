@@ -151,6 +151,9 @@ struct State {
     clockid_t clock_id = CLOCK_MONOTONIC_COARSE;
     ClockFunction clock = nullptr;  // the vdso's, which makes no system call and sets no errno; may be null
 
+    /// In a forked child, where all reads as zeros.
+    bool is_parents() const noexcept { return pid == 0; }
+
     SamplePool pool;
     std::atomic<std::uint32_t>* owners = nullptr;  // tid per slot, 0: free. Acquire-release on claiming and freeing.
     ThreadSlot* slots = nullptr;
