@@ -135,6 +135,10 @@ std::string remedy_for_failure(int error) {
            (full ? " another place" : " a path in a directory that can be written");
 }
 
+std::string numbered(const std::string& stem, unsigned number) {
+    return number == 1 ? stem : stem + "." + std::to_string(number);
+}
+
 std::string last_name(std::string_view path) { return std::string(base_name(path)); }
 
 bool same_file(const struct stat& one, const struct stat& other) {

@@ -51,6 +51,8 @@ private:
     Descriptor directory_;
 };
 
+/// `stem`, or STEM.2, STEM.3, ...: the names that are tried one after another.
+std::string numbered(const std::string& stem, unsigned number);
 /// What follows the last '/'.
 std::string last_name(std::string_view path);
 /// Root, also the one outside of this user namespace, or the running user.

@@ -27,6 +27,12 @@ std::string task_file(std::uint32_t tid, const char* name) {
     return host_proc_directory() + "/task/" + std::to_string(tid) + "/" + name;
 }
 
+/// A name may hold line feeds itself.
+std::string line_in(std::optional<std::string> text) {
+    if (text && text->ends_with('\n')) text->pop_back();
+    return std::move(text).value_or("");
+}
+
 std::string device_and_inode(const std::string& path) {
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0) return {};
@@ -128,10 +134,7 @@ bool is_running(pid_t pid) {
 }
 
 std::string thread_comm(std::uint32_t tid) {
-    auto text = proc_is_of_this_namespace() ? read_small_file(task_file(tid, "comm").c_str()) : std::nullopt;
-    if (!text) return {};
-    if (!text->empty() && text->back() == '\n') text->pop_back();
-    return *text;
+    return proc_is_of_this_namespace() ? line_in(read_small_file(task_file(tid, "comm").c_str())) : std::string();
 }
 
 // The second field is the name in parentheses, which may hold anything: the others are counted from its end.
@@ -270,11 +273,6 @@ std::optional<std::string> TaskList::file(std::uint32_t tid, const char* name) c
     return read_all(Descriptor(::openat(directory_.get(), path.c_str(), O_RDONLY | O_CLOEXEC)));
 }
 
-std::string TaskList::comm(std::uint32_t tid) const {
-    auto text = file(tid, "comm");
-    if (!text) return {};
-    if (!text->empty() && text->back() == '\n') text->pop_back();
-    return std::move(*text);
-}
+std::string TaskList::comm(std::uint32_t tid) const { return line_in(file(tid, "comm")); }
 
 }  // namespace flameprobe

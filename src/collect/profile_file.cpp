@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <tuple>
 #include <utility>
 
 namespace flameprobe {
@@ -19,7 +20,7 @@ bool lock(const Descriptor& file) { return ::flock(file.get(), LOCK_EX | LOCK_NB
 }  // namespace
 
 bool is_later(const timespec& a, const timespec& b) {
-    return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
+    return std::tie(a.tv_sec, a.tv_nsec) > std::tie(b.tv_sec, b.tv_nsec);
 }
 
 // A folder that is empty may be removed by another process of the run at any moment, and is made again.
@@ -47,7 +48,7 @@ Result<void> ProfileFile::create() {
     const std::string wanted = stem_;
     constexpr unsigned most_numbers = 100000;
     for (unsigned number = 1; number < most_numbers; ++number) {
-        stem_ = number == 1 ? wanted : wanted + "." + std::to_string(number);
+        stem_ = numbered(wanted, number);
         if (Descriptor file = take_name(*directory)) {
             if (!avoided_.empty()) avoided_ += ": the results are " + stem_ + ".*";
             adopt(file);
@@ -77,12 +78,11 @@ Descriptor ProfileFile::take_name(const OutputDirectory& directory) {
 
 // The lock is held until the newer one has the name: of two processes that would replace one file only the first does.
 bool ProfileFile::older_gives_way(const OutputDirectory& directory, const std::string& name) {
-    if (rules_.keep || !directory.obstacle(name).empty()) return false;
+    if (!directory.obstacle(name).empty()) return false;
     Descriptor older = directory.open(name, O_RDONLY);
     struct stat opened {
     }, named{};
-    if (!older || ::fstat(older.get(), &opened) != 0 || is_later(opened.st_mtim, rules_.run_start) || !lock(older))
-        return false;
+    if (!older || ::fstat(older.get(), &opened) != 0 || !rules_.give_way(opened) || !lock(older)) return false;
     if (!directory.status(name, named) || !same_file(opened, named)) return false;  // replaced by another meanwhile
     older_ = std::move(older);
     published_ = opened;
@@ -92,9 +92,9 @@ bool ProfileFile::older_gives_way(const OutputDirectory& directory, const std::s
 /// A file whose name begins like the results', so that users find it if it keeps that name.
 Descriptor ProfileFile::create_unpublished(const OutputDirectory& directory) {
     const std::string stem = own_path() + ".new." + std::to_string(::getpid());
-    constexpr int tries = 100;  // what a killed process with our pid left behind
-    for (int i = 1; i <= tries; ++i) {
-        std::string path = i == 1 ? stem : stem + "." + std::to_string(i);
+    constexpr unsigned tries = 100;  // what a killed process with our pid left behind
+    for (unsigned number = 1; number <= tries; ++number) {
+        std::string path = numbered(stem, number);
         Descriptor file = directory.create(last_name(path), profile_mode);
         if (file) unpublished_ = std::move(path);
         if (file || errno != EEXIST) return file;

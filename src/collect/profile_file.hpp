@@ -16,14 +16,16 @@
 
 namespace flameprobe {
 
+bool is_later(const timespec& a, const timespec& b);
+
 /// Which results of earlier runs may be replaced.
 struct OlderResults {
     bool keep = false;     // none may be replaced
     timespec run_start{};  // by CLOCK_REALTIME_COARSE, which dates files; results written since are of this run
     bool grows = false;    // a result of this run may be added to: a program that was executed goes on with it
-};
 
-bool is_later(const timespec& a, const timespec& b);
+    bool give_way(const struct stat& found) const { return !keep && !is_later(found.st_mtim, run_start); }
+};
 
 /// The collector thread only. The file appears with the first samples, so a run without any leaves nothing, and an
 /// older result under the same name is replaced only by one that has samples.

@@ -57,7 +57,7 @@ const UnwindTableMatch::Place& UnwindTableMatch::place(std::uint64_t address) {
 
 bool UnwindTableMatch::same_function(std::uint64_t a, std::uint64_t b) {
     const Place first = place(a), second = place(b);
-    if (first.region == Place::no_region || first.region != second.region) return false;
+    if (first.region == CodeFrame::no_region || first.region != second.region) return false;
     if (!first.function.described || !second.function.described) return false;
     if (first.function.start == second.function.start) return true;
     return first.function.split_off != second.function.split_off;

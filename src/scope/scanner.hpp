@@ -94,9 +94,8 @@ public:
 
 private:
     struct Place {
-        std::uint32_t region = no_region;
+        std::uint32_t region = CodeFrame::no_region;
         CfiTables::Function function;
-        static constexpr std::uint32_t no_region = ~std::uint32_t{0};
     };
     const Place& place(std::uint64_t address);
 

@@ -9,6 +9,7 @@
 
 #include "base/clock.hpp"
 #include "base/hash.hpp"
+#include "base/output_directory.hpp"
 #include "base/result.hpp"
 
 namespace flameprobe {
@@ -73,13 +74,12 @@ std::string unused_stem(const std::string& stem, const std::vector<Format>& form
         return std::any_of(formats.begin(), formats.end(), [&](Format format) {
             struct stat found {};
             const std::string path = candidate + std::string(ending_of(format));
-            return ::lstat(path.c_str(), &found) == 0 && (older.keep || is_later(found.st_mtim, older.run_start));
+            return ::lstat(path.c_str(), &found) == 0 && !older.give_way(found);
         });
     };
-    std::string candidate = stem;
-    for (unsigned number = 2; in_use(candidate) && number < 100000; ++number)
-        candidate = stem + "." + std::to_string(number);
-    return candidate;
+    unsigned number = 1;
+    while (in_use(numbered(stem, number)) && number < 100000) ++number;
+    return numbered(stem, number);
 }
 
 std::string window_pattern(const std::string& directory) { return pattern_of(directory, "/.%e.%p.%t.%n"); }

@@ -19,10 +19,6 @@ namespace {
 
 constexpr unsigned most_numbers = 100000;
 
-std::string numbered(const std::string& stem, unsigned number) {
-    return number == 1 ? stem : stem + "." + std::to_string(number);
-}
-
 Error cannot_make(const std::string& folder, int error, const std::string& why = {}) {
     return Error{folder + " cannot be created: " + (why.empty() ? error_text(error) : why) + remedy_for_failure(error)};
 }
@@ -82,8 +78,7 @@ bool RunFolder::may_use(const std::string& stem, const OlderResults& older) {
     const std::string obstacle = directory->obstacle(name);
     if (!obstacle.empty() && avoided_.empty()) avoided_ = stem + ".fprobe " + obstacle;
     if (!obstacle.empty()) return false;
-    return (!older.keep && !is_later(found.st_mtim, older.run_start)) ||
-           (older.grows && is_of_ours(directory->open(name, O_RDONLY)));
+    return older.give_way(found) || (older.grows && is_of_ours(directory->open(name, O_RDONLY)));
 }
 
 bool RunFolder::write_owner(const OutputDirectory& folder) const {

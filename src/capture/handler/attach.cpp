@@ -54,12 +54,6 @@ void raise(std::atomic<std::uint32_t>& mark, std::uint32_t least) noexcept {
     }
 }
 
-std::uint32_t slot_of(const State& state, std::uint32_t tid) noexcept {
-    std::uint32_t index = 0;
-    while (index < state.slot_count && state.owners[index].load(std::memory_order_acquire) != tid) ++index;
-    return index;
-}
-
 }  // namespace
 
 std::uint32_t claim_slot(State& state, std::uint32_t tid) noexcept {
@@ -184,7 +178,7 @@ void expect_filter() noexcept {
     if (state == nullptr) return;
     if (state->has_thread_pointer) {
         const auto tid = static_cast<std::uint32_t>(system_call(SYS_gettid));
-        const std::uint32_t index = slot_of(*state, tid);
+        const std::uint32_t index = state->slot_of(tid);
         // The stack's range is needed most from now on: the collector finds it by the control block.
         if (index != state->slot_count)
             state->slots[index].control_block.store(cpu::thread_pointer(), std::memory_order_relaxed);

@@ -83,10 +83,8 @@ std::uint32_t own_tid(const State& state) noexcept {
 
 /// The slot that the collector claimed for the calling thread; null if it has not.
 const ThreadSlot* slot_of_this_thread(const State& state) noexcept {
-    const std::uint32_t tid = own_tid(state), used = state.used.load(std::memory_order_acquire);
-    for (std::uint32_t i = 0; tid != 0 && i < used; ++i)
-        if (state.owners[i].load(std::memory_order_acquire) == tid) return &state.slots[i];
-    return nullptr;
+    const std::uint32_t tid = own_tid(state), index = tid != 0 ? state.slot_of(tid) : state.slot_count;
+    return index != state.slot_count ? &state.slots[index] : nullptr;
 }
 
 // rt_sigreturn makes uc_stack the thread's alternate stack (kernel/signal.c, restore_altstack): so a thread

@@ -153,6 +153,13 @@ struct State {
 
     /// In a forked child, where all reads as zeros.
     bool is_parents() const noexcept { return pid == 0; }
+    /// The slot that is claimed for the thread; slot_count: none. Async-signal-safe.
+    std::uint32_t slot_of(std::uint32_t tid) const noexcept {
+        const std::uint32_t end = used.load(std::memory_order_acquire);
+        for (std::uint32_t i = 0; i < end; ++i)
+            if (owners[i].load(std::memory_order_acquire) == tid) return i;
+        return slot_count;
+    }
 
     SamplePool pool;
     std::atomic<std::uint32_t>* owners = nullptr;  // tid per slot, 0: free. Acquire-release on claiming and freeing.
