@@ -12,8 +12,8 @@
 
 #include <new>
 
+#include "capture/handler/raw_system_call.hpp"
 #include "core.hpp"
-#include "cpu/instructions.hpp"
 #include "cpu/kernel_abi.hpp"
 #include "cpu/signal_frame.hpp"
 #include "interpose.hpp"
@@ -51,7 +51,7 @@ uint64_t owner_of(long pid, long tid) { return static_cast<uint64_t>(pid) << 32 
 
 bool has_ended(uint64_t owner, long pid) {
     const long tid = static_cast<int32_t>(owner);
-    return owner >> 32 == static_cast<uint64_t>(pid) && cpu::system_call(SYS_tgkill, pid, tid, 0, 0, 0, 0) == -ESRCH;
+    return owner >> 32 == static_cast<uint64_t>(pid) && handler::system_call(SYS_tgkill, pid, tid) == -ESRCH;
 }
 
 // A few in turn: with thousands of threads a look at every one would take longer than making a stack.
@@ -74,11 +74,11 @@ OwnStack* left_behind(size_t size, long pid, uint64_t owner) {
 OwnStack* make(size_t size, uint64_t owner) {
     const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
     size = (size + page - 1) & ~(page - 1);
-    const long at = cpu::system_call(SYS_mmap, 0, static_cast<long>(size + 2 * page), PROT_READ | PROT_WRITE,
-                                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    const long at = handler::system_call(SYS_mmap, 0L, size + 2 * page, PROT_READ | PROT_WRITE,
+                                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1L, 0L);
     if (at < 0 && at > -4096) return nullptr;
     const auto begin = static_cast<uintptr_t>(at);
-    cpu::system_call(SYS_mprotect, static_cast<long>(begin + page), static_cast<long>(page), PROT_NONE, 0, 0, 0);
+    handler::system_call(SYS_mprotect, begin + page, page, PROT_NONE);
     auto* const stack = new (reinterpret_cast<void*>(begin)) OwnStack{nullptr, owner, begin + 2 * page, size};
     stack->next = __atomic_load_n(&stacks, __ATOMIC_RELAXED);
     while (!__atomic_compare_exchange_n(&stacks, &stack->next, stack, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
@@ -89,8 +89,8 @@ OwnStack* make(size_t size, uint64_t owner) {
 /// A stack of at least `size` bytes for the calling thread, which has it until it ends; null if there is no memory.
 /// Async-signal-safe.
 OwnStack* take_own_stack(size_t size) noexcept {
-    const long pid = cpu::system_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
-    const uint64_t owner = owner_of(pid, cpu::system_call(SYS_gettid, 0, 0, 0, 0, 0, 0));
+    const long pid = handler::system_call(SYS_getpid);
+    const uint64_t owner = owner_of(pid, handler::system_call(SYS_gettid));
     if (__atomic_load_n(&no_more, __ATOMIC_RELAXED)) return nullptr;
     OwnStack* const stack = left_behind(size, pid, owner);
     return stack != nullptr ? stack : make(size, owner);
@@ -112,8 +112,7 @@ bool holds(const stack_t& stack, uintptr_t sp) {
 bool is_on(const stack_t& stack, uintptr_t sp) { return (stack.ss_flags & disarms_itself) == 0 && holds(stack, sp); }
 
 int tell_kernel(const stack_t* wanted, stack_t* before) noexcept {
-    return static_cast<int>(cpu::system_call(SYS_sigaltstack, static_cast<long>(address(wanted)),
-                                             static_cast<long>(address(before)), 0, 0, 0, 0));
+    return static_cast<int>(handler::system_call(SYS_sigaltstack, wanted, before));
 }
 
 bool is_engines(const stack_t& stack) noexcept {

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "cpu/instructions.hpp"
+#include "capture/handler/raw_system_call.hpp"
 #include "cpu/signal_frame.hpp"
 #include "interpose.hpp"
 #include "is_mapped.hpp"
@@ -65,19 +65,14 @@ bool has_interrupted_libc() {
     return false;
 }
 
-long word(const void* pointer) noexcept { return static_cast<long>(reinterpret_cast<uintptr_t>(pointer)); }
-long call(long number, long a = 0, long b = 0, long c = 0) noexcept {
-    return cpu::system_call(number, a, b, c, 0, 0, 0);
-}
-
 /// Whether a process sleeps, as for a lock; false where /proc does not tell.
 bool sleeps(long pid) {
     char path[32], text[64];
     ::snprintf(path, sizeof path, "/proc/%ld/stat", pid);
-    const long file = call(SYS_openat, AT_FDCWD, word(path), O_RDONLY | O_CLOEXEC);
+    const long file = handler::system_call(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
     if (file < 0) return false;
-    const long size = call(SYS_read, file, word(text), sizeof text);
-    call(SYS_close, file);
+    const long size = handler::system_call(SYS_read, file, text, sizeof text);
+    handler::system_call(SYS_close, file);
     long at = size;
     while (at > 0 && text[at - 1] != ')') --at;  // behind the name
     return at > 0 && at + 1 < size && text[at + 1] == 'S';
@@ -87,18 +82,18 @@ bool sleeps(long pid) {
 bool can_take_lock() {
     constexpr int most_looks = 1000;
     const timespec pause{0, 200'000};
-    const long child = call(SYS_clone);
+    const long child = handler::system_call(SYS_clone);
     if (child == 0) {
         next_mallinfo();
-        call(SYS_exit_group);
+        handler::system_call(SYS_exit_group);
     }
     if (child < 0) return true;  // no more can be known
     for (int look = 0; look < most_looks && !sleeps(child); ++look) {
-        if (call(SYS_wait4, child, 0, WNOHANG | static_cast<int>(__WALL)) != 0) return true;
-        call(SYS_nanosleep, word(&pause));
+        if (handler::system_call(SYS_wait4, child, 0, WNOHANG | static_cast<int>(__WALL)) != 0) return true;
+        handler::system_call(SYS_nanosleep, &pause);
     }
-    call(SYS_kill, child, SIGKILL);
-    call(SYS_wait4, child, 0, static_cast<int>(__WALL));
+    handler::system_call(SYS_kill, child, SIGKILL);
+    handler::system_call(SYS_wait4, child, 0, static_cast<int>(__WALL));
     return false;
 }
 

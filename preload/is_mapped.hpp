@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <sys/syscall.h>
 
-#include "cpu/instructions.hpp"
+#include "capture/handler/raw_system_call.hpp"
 
 namespace flameprobe {
 
@@ -11,7 +11,7 @@ namespace flameprobe {
 /// EINVAL. Any process that uses siglongjmp is allowed this system call. Async-signal-safe.
 inline bool is_mapped(uintptr_t address) noexcept {
     constexpr long nonsense = -1, set_size = 8, invalid = -22;
-    return cpu::system_call(SYS_rt_sigprocmask, nonsense, static_cast<long>(address), 0, set_size, 0, 0) == invalid;
+    return handler::system_call(SYS_rt_sigprocmask, nonsense, address, 0L, set_size) == invalid;
 }
 
 /// Both ends of it, which may lie on two pages; so for null, which stands for none. Of eight bytes at least.

@@ -10,8 +10,8 @@
 
 #include <initializer_list>
 
+#include "capture/handler/raw_system_call.hpp"
 #include "core.hpp"
-#include "cpu/instructions.hpp"
 #include "interpose.hpp"
 #include "is_mapped.hpp"
 #include "parts.hpp"
@@ -56,11 +56,9 @@ int by_libc(const sigset_t* set, siginfo_t* info, const timespec* limit) {
     return next(next_sigtimedwait, "sigtimedwait")(set, info, limit);
 }
 
-long word(const void* pointer) { return static_cast<long>(reinterpret_cast<uintptr_t>(pointer)); }
-
 int by_kernel(const sigset_t* set, siginfo_t* info, const timespec* limit) {
     constexpr long kernels_set = 8;
-    const long result = cpu::system_call(SYS_rt_sigtimedwait, word(set), word(info), word(limit), kernels_set, 0, 0);
+    const long result = handler::system_call(SYS_rt_sigtimedwait, set, info, limit, kernels_set);
     if (result >= 0) return static_cast<int>(result);
     errno = static_cast<int>(-result);
     return -1;
