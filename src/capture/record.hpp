@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 #include "base/proc_maps.hpp"
@@ -123,6 +124,17 @@ public:
     virtual void take(const Record& record) = 0;
     /// Whether, since the last call, the stack of a sample led to code outside of all mappings reported so far.
     virtual bool met_unknown_code() { return false; }
+};
+
+/// Gives them to a function.
+template <class Take>
+class SinkOf final : public RecordSink {
+public:
+    explicit SinkOf(Take take) : take_(std::move(take)) {}
+    void take(const Record& record) override { take_(record); }
+
+private:
+    const Take take_;
 };
 
 /// A visitor for std::visit: one function for each kind of record that matters.

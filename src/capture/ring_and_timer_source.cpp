@@ -30,19 +30,6 @@ public:
     }
 
 private:
-    /// Hands the records of one of the two sources to a function.
-    class Side final : public RecordSink {
-    public:
-        using Taker = void (RingAndTimerSource::*)(const Record&, RecordSink& out);
-        Side(RingAndTimerSource& source, Taker taker, RecordSink& out) : source_(source), taker_(taker), out_(out) {}
-        void take(const Record& record) override { (source_.*taker_)(record, out_); }
-
-    private:
-        RingAndTimerSource& source_;
-        Taker taker_;
-        RecordSink& out_;
-    };
-
     void take_of_timers(const Record& record, RecordSink& out);
     void take_of_ring(const Record& record, RecordSink& out);
     void take_timers_until(std::uint64_t time_ns, RecordSink& out);
@@ -95,8 +82,8 @@ bool RingAndTimerSource::go_on_without_signals(const std::string& why) {
 
 void RingAndTimerSource::drain(RecordSink& sink) {
     if (!timers_) return ring_->drain(sink);
-    Side ring_side(*this, &RingAndTimerSource::take_of_ring, sink),
-        timer_side(*this, &RingAndTimerSource::take_of_timers, sink);
+    SinkOf ring_side([&](const Record& record) { take_of_ring(record, sink); });
+    SinkOf timer_side([&](const Record& record) { take_of_timers(record, sink); });
     // The timers' samples are gathered first: perf's samples of any earlier time are in its rings by then.
     timers_->begin_round(timer_side);
     timers_->timers().take_all_of([this](std::uint32_t tid) { return ring_->samples(tid); });
@@ -117,7 +104,7 @@ void RingAndTimerSource::drain(RecordSink& sink) {
 }
 
 void RingAndTimerSource::take_timers_until(std::uint64_t time_ns, RecordSink& out) {
-    Side side(*this, &RingAndTimerSource::take_of_timers, out);
+    SinkOf side([&](const Record& record) { take_of_timers(record, out); });
     while (timers_->next_time() <= time_ns) timers_->take_next(side);
 }
 

@@ -46,21 +46,6 @@ public:
     void thread_begins(const NewThread& thread) override { threads_.begins(thread); }
 
 private:
-    /// Passes records on, and notes which threads have ended: their last samples are read in the next drain.
-    class NotingEnds final : public RecordSink {
-    public:
-        NotingEnds(ThreadRings& rings, RecordSink& out) : rings_(rings), out_(out) {}
-        void take(const Record& record) override {
-            const auto* const end = std::get_if<ThreadEnded>(&record);
-            if (ThreadEvents* const thread = end != nullptr ? rings_.find(end->tid) : nullptr) thread->leaving = true;
-            out_.take(record);
-        }
-
-    private:
-        ThreadRings& rings_;
-        RecordSink& out_;
-    };
-
     void describe(const CaptureOptions& options);
     void note_missing();
     void weigh(TimeSample& sample);
@@ -154,7 +139,12 @@ void SignalSource::drain(RecordSink& sink) {
     }
     if (sink.met_unknown_code()) maps_.met_unknown_code();
     keep_events();
-    NotingEnds noting(rings_, sink);
+    // The last samples of threads that have ended are read in the next drain.
+    SinkOf noting([&](const Record& record) {
+        const auto* const end = std::get_if<ThreadEnded>(&record);
+        if (ThreadEvents* const thread = end != nullptr ? rings_.find(end->tid) : nullptr) thread->leaving = true;
+        sink.take(record);
+    });
     slots_.finish_round(noting, maps_, now);
     facts_.buffer_bytes = memory_.bytes_in_use(reader_.most_cells(), slots_.slots());
     if (const auto dropped = state.dropped.exchange(0, std::memory_order_relaxed); dropped != 0)

@@ -114,26 +114,19 @@ constexpr int no_proc = -2;
 constinit std::array<bool, numbers> tried{}, killed{};
 constinit int tried_filters = 0;
 
-constexpr std::array groups = {std::span<const long>(while_sampling), std::span<const long>(cpu::older_system_calls),
-                               std::span<const long>(at_the_start), std::span<const long>(of_engines),
-                               std::span<const long>(of_luxury)};
-
-/// All of them, in this order.
-class AllCalls {
-public:
-    AllCalls() {
-        for (const auto group : groups) end_ = std::copy(group.begin(), group.end(), end_);
-    }
-    std::span<const long> all() const { return {calls_.begin(), end_}; }
-    /// That there is no profile without.
-    std::span<const long> needed() const {
-        return all().first(all().size() - std::size(of_engines) - std::size(of_luxury));
-    }
-
-private:
-    std::array<long, 128> calls_{};
-    std::array<long, 128>::iterator end_ = calls_.begin();
-};
+/// Those that there is no profile without come first.
+constexpr std::size_t needed_calls =
+    std::size(while_sampling) + std::size(cpu::older_system_calls) + std::size(at_the_start);
+constexpr auto all_calls = [] {
+    std::array<long, needed_calls + std::size(of_engines) + std::size(of_luxury)> calls{};
+    auto end = calls.begin();
+    for (const auto group :
+         {std::span<const long>(while_sampling), std::span<const long>(cpu::older_system_calls),
+          std::span<const long>(at_the_start), std::span<const long>(of_engines), std::span<const long>(of_luxury)})
+        end = std::copy(group.begin(), group.end(), end);
+    return calls;
+}();
+constexpr auto needed = std::span(all_calls).first<needed_calls>();
 
 bool kills(long number) noexcept {
     return static_cast<std::size_t>(number) < numbers && killed[static_cast<std::size_t>(number)];
@@ -195,20 +188,18 @@ long first_killed_call() {
     const MemoryMap memory = trial::shared_memory(sizeof(std::atomic<long>));
     if (!memory) return 0;
     auto& making = *new (memory.data()) std::atomic<long>{0};
-    const AllCalls calls;
-    const auto needed = calls.needed();
     long number = 0;
-    while ((number = try_in_a_child(calls.all(), making)) > 0) {
+    while ((number = try_in_a_child(all_calls, making)) > 0) {
         if (number == SYS_exit || std::find(needed.begin(), needed.end(), number) != needed.end()) return number;
         killed[static_cast<std::size_t>(number)] = true;
     }
     if (number < 0) return 0;  // no thread can be made either, or each question asks a child of its own
-    for (const long call : calls.all()) tried[static_cast<std::size_t>(call)] = true;
+    for (const long call : all_calls) tried[static_cast<std::size_t>(call)] = true;
     tried_filters = filters;
     return 0;
 }
 
-bool filter_kills_for_ours() { return filter_kills_for(AllCalls().needed()); }
+bool filter_kills_for_ours() { return filter_kills_for(needed); }
 
 bool killed_at_load(std::initializer_list<long> system_calls) noexcept {
     return std::any_of(system_calls.begin(), system_calls.end(), kills);

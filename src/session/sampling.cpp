@@ -117,7 +117,7 @@ std::uint64_t Sampling::pause_ns() const {
     const std::uint64_t in_time = fill - std::min(fill, 30 * ns_per_ms);
     Recording& profile = profiles_.now();
     const bool many_allocations = profile.allocations() != nullptr && profile.allocations()->is_busy();
-    // Unevenly, so that looks at live memory do not meet a program's rhythm at one place.
+    // Unevenly: looks at live memory are not to meet a program's rhythm at one place.
     const std::uint64_t now = monotonic_ns(), uneven_ns = ns_per_ms / 2 + splitmix64(now) % ns_per_ms;
     if (now < hurry_until_ns_ || many_allocations) return uneven_ns;
     const std::uint64_t by_fill = std::max(samples_before_ == profile.samples() ? fill / 2 : fill / 4, in_time);
@@ -236,8 +236,7 @@ void Sampling::image_is_gone() {
 
 void Sampling::secure(uid_t user) {
     if (user == no_user) expect_other_root();
-    if (!on()) return;
-    record_from_start();
+    if (on()) record_from_start();
     if (!on()) return;
     if (user != no_user && user != 0 && ::geteuid() == 0) engine_.source->rights_end();
     drain();  // the thread's stack is known from then on

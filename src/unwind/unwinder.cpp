@@ -234,23 +234,14 @@ private:
 }  // namespace
 
 std::string_view describe(WalkEnd end) {
-    switch (end) {
-        case WalkEnd::root:
-            return "reached the start of the thread";
-        case WalkEnd::truncated:
-            return "the copy of the stack ended first";
-        case WalkEnd::no_unwind_info:
-            return "code without unwind tables";
-        case WalkEnd::bad_cfa:
-            return "the canonical frame address did not grow";
-        case WalkEnd::bad_return:
-            return "a return address is not code";
-        case WalkEnd::too_deep:
-            return "more frames than the limit";
-        case WalkEnd::unknown_register:
-            return "a register of a blocked thread is not known";
-    }
-    return "unknown";
+    constexpr std::string_view texts[] = {"reached the start of the thread",
+                                          "the copy of the stack ended first",
+                                          "code without unwind tables",
+                                          "the canonical frame address did not grow",
+                                          "a return address is not code",
+                                          "more frames than the limit",
+                                          "a register of a blocked thread is not known"};
+    return texts[static_cast<std::size_t>(end)];
 }
 
 std::unique_ptr<Unwinder> make_dwarf_unwinder(const CodeMap& map) { return std::make_unique<LiveUnwinder<false>>(map); }
