@@ -24,8 +24,8 @@ std::string names_of_all() {
 }  // namespace
 
 bool Options::off_cpu() const {
-    return std::find(shown.begin(), shown.end(), event_name::offcpu) != shown.end() ||
-           std::find(shown.begin(), shown.end(), event_name::wall) != shown.end();
+    return std::ranges::any_of(shown,
+                               [](auto& name) { return name == event_name::offcpu || name == event_name::wall; });
 }
 
 bool Options::allocations() const {

@@ -41,6 +41,16 @@ bool whole_number(Text text, std::uint64_t least, std::uint64_t most, T& out) {
     return true;
 }
 
+bool quantity(Text text, std::initializer_list<Unit> units, std::uint64_t least, std::uint64_t most,
+              std::uint64_t& out) {
+    const auto value = quantity_in(text, units, most);
+    if (!value || *value < least) return false;
+    out = *value;
+    return true;
+}
+
+constexpr std::uint64_t kilo = 1024, mega = 1024 * kilo, giga = 1024 * mega, tera = 1024 * giga;
+
 bool set_out(Text text, Options& options) {
     if (text.empty()) return false;
     for (std::size_t at = 0; (at = text.find('%', at)) != text.npos; at += 2) {
@@ -120,49 +130,6 @@ bool set_stack(Text text, Options& options) {
     return true;
 }
 
-bool set_offcpu_least(Text text, Options& options) {
-    // Without a unit: microseconds, in which folded text counts.
-    const auto ns =
-        quantity_in(text, {{"ns", 1}, {"us", 1'000}, {"ms", ns_per_ms}, {"s", ns_per_second}, {"", 1'000}}, ns_per_day);
-    if (!ns) return false;
-    options.offcpu_least_ns = *ns;
-    return true;
-}
-
-bool set_dump_every(Text text, Options& options) {
-    if (text == "off") return true;
-    const auto ns = quantity_in(
-        text, {{"s", ns_per_second}, {"m", ns_per_minute}, {"h", ns_per_hour}, {"", ns_per_second}}, 3600 * ns_per_day);
-    if (!ns || *ns == 0) return false;
-    options.dump_every_ns = *ns;
-    return true;
-}
-
-bool set_least_cpu(Text text, Options& options) {
-    const auto ns =
-        quantity_in(text, {{"us", 1'000}, {"ms", ns_per_ms}, {"s", ns_per_second}, {"", ns_per_ms}}, ns_per_day);
-    if (!ns) return false;
-    options.least_cpu_ns = *ns;
-    return true;
-}
-
-bool set_max_size(Text text, Options& options) {
-    constexpr std::uint64_t kilo = 1024, mega = 1024 * kilo, giga = 1024 * mega, tera = 1024 * giga;
-    const auto bytes = quantity_in(text, {{"K", kilo}, {"M", mega}, {"G", giga}, {"T", tera}, {"", 1}}, 1024 * tera);
-    if (!bytes || *bytes < mega) return false;
-    options.most_bytes = *bytes;
-    return true;
-}
-
-// libflameprobe-alloc.so, which is at work before this is read, reads it too (preload/alloc/setting.cpp).
-bool set_alloc_bytes(Text text, Options& options) {
-    constexpr std::uint64_t kilo = 1024, mega = 1024 * kilo, giga = 1024 * mega, tera = 1024 * giga;
-    const auto bytes = quantity_in(text, {{"K", kilo}, {"M", mega}, {"G", giga}, {"", 1}}, tera);
-    if (!bytes || *bytes == 0) return false;
-    options.alloc_bytes = *bytes;
-    return true;
-}
-
 bool set_push(Text text, Options& options) {
     if (text.empty()) return false;
     options.push_directory = (text.front() == '/' ? "" : working_directory() + '/') + std::string(text);
@@ -214,13 +181,21 @@ std::vector<Setting> make_settings() {
         {"FLAMEPROBE_EVENT", 'e', both, "LIST",
          "cpu, offcpu, wall, alloc, heap, page-faults, cycles, ... (default cpu)",
          "a comma list of cpu, offcpu, wall (both on one axis of time), alloc, heap, " + events, set_events},
+        // libflameprobe-alloc.so, which is at work before this is read, reads it too (preload/alloc/setting.cpp).
         {"FLAMEPROBE_ALLOC_BYTES", 0, run, "BYTES", "between two samples of allocations (default 512K)",
-         "a number of bytes from 1 on, such as 4096, 64K or 2M", set_alloc_bytes},
+         "a number of bytes from 1 on, such as 4096, 64K or 2M",
+         [](Text text, Options& o) {
+             return quantity(text, {{"K", kilo}, {"M", mega}, {"G", giga}, {"", 1}}, 1, tera, o.alloc_bytes);
+         }},
         {"FLAMEPROBE_OFFCPU_FREQ", 0, both, "HZ", "how often a second threads that wait are looked at (default 99)",
          "a whole number from 1 to 20000",
          [](Text text, Options& o) { return whole_number(text, 1, 20000, o.offcpu_frequency); }},
         {"FLAMEPROBE_OFFCPU_MIN", 0, both, "TIME", "hide shorter waits: 100us, 1ms (default 0)",
-         "a time such as 0, 100us, 1ms, 2s; without a unit microseconds", set_offcpu_least},
+         "a time such as 0, 100us, 1ms, 2s; without a unit microseconds",  // in which folded text counts
+         [](Text text, Options& o) {
+             return quantity(text, {{"ns", 1}, {"us", 1'000}, {"ms", ns_per_ms}, {"s", ns_per_second}, {"", 1'000}}, 0,
+                             ns_per_day, o.offcpu_least_ns);
+         }},
         {"FLAMEPROBE_KERNEL", 0, both, "WHEN", "auto, on, off", "auto, on or off",
          [](Text text, Options& o) {
              return choose(text,
@@ -234,11 +209,25 @@ std::vector<Setting> make_settings() {
         {"FLAMEPROBE_SIGNAL", 0, run, "NAME", "a signal that starts and stops sampling",
          "a signal's name such as USR2, or a realtime signal's number", set_signal},
         {"FLAMEPROBE_DUMP_EVERY", 0, run, "TIME", "write a result every so often: 30s, 5m",
-         "off, or a time such as 30s, 5m, 1h", set_dump_every},
+         "off, or a time such as 30s, 5m, 1h",
+         [](Text text, Options& o) {
+             return text == "off" ||
+                    quantity(text,
+                             {{"s", ns_per_second}, {"m", ns_per_minute}, {"h", ns_per_hour}, {"", ns_per_second}}, 1,
+                             3600 * ns_per_day, o.dump_every_ns);
+         }},
         {"FLAMEPROBE_MAX_SIZE", 0, both, "BYTES", "of a profile on disk: 64M, 2G",
-         "a size from 1M on, such as 64M or 2G", set_max_size},
+         "a size from 1M on, such as 64M or 2G",
+         [](Text text, Options& o) {
+             return quantity(text, {{"K", kilo}, {"M", mega}, {"G", giga}, {"T", tera}, {"", 1}}, mega, 1024 * tera,
+                             o.most_bytes);
+         }},
         {"FLAMEPROBE_MIN_CPU", 0, run, "TIME", "below which an unsampled process leaves no results (default 20ms)",
-         "a time such as 0, 500us, 20ms, 1s; without a unit milliseconds", set_least_cpu},
+         "a time such as 0, 500us, 20ms, 1s; without a unit milliseconds",
+         [](Text text, Options& o) {
+             return quantity(text, {{"us", 1'000}, {"ms", ns_per_ms}, {"s", ns_per_second}, {"", ns_per_ms}}, 0,
+                             ns_per_day, o.least_cpu_ns);
+         }},
         {"FLAMEPROBE_DEBUG_DIR", 0, both, "LIST", "where separate debug files are, beside /usr/lib/debug",
          "directories, with : between them",
          [](Text text, Options& o) {
