@@ -10,15 +10,8 @@ void find_alloc_table() noexcept;
 /// What libflameprobe-alloc.so exports; null where it is not loaded.
 const alloc::Table* alloc_table() noexcept;
 
-class OwnAllocations {
-public:
-    OwnAllocations() noexcept {
-        if (alloc_table() != nullptr) alloc_table()->exempt(1);
-    }
-    ~OwnAllocations() {
-        if (alloc_table() != nullptr) alloc_table()->exempt(0);
-    }
-    OwnAllocations(const OwnAllocations&) = delete;
+struct OwnAllocations : alloc::Exempted {
+    OwnAllocations() noexcept : Exempted(alloc_table()) {}
 };
 
 }  // namespace flameprobe

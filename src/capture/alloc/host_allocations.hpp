@@ -22,16 +22,9 @@ void expect_filter() noexcept;
 /// Whether samples wait for a collector. Async-signal-safe.
 bool any_unattended() noexcept;
 
-/// What the calling thread allocates while it lives is ours, and does not count as the host's.
-class Exempt {
-public:
-    Exempt() noexcept {
-        if (table() != nullptr) table()->exempt(1);
-    }
-    ~Exempt() {
-        if (table() != nullptr) table()->exempt(0);
-    }
-    Exempt(const Exempt&) = delete;
+/// As alloc::Exempted, by the core.
+struct Exempt : Exempted {
+    Exempt() noexcept : Exempted(table()) {}
 };
 
 /// What all threads have allocated since the process began.

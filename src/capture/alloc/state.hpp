@@ -93,6 +93,22 @@ struct Table {
 };
 inline constexpr std::uint32_t table_version = 3;
 
+/// What the calling thread allocates while it lives is ours, and does not count as the host's.
+class Exempted {
+public:
+    /// `table`: null where the library is not loaded.
+    explicit Exempted(const Table* table) noexcept : table_(table) {
+        if (table_ != nullptr) table_->exempt(1);
+    }
+    ~Exempted() {
+        if (table_ != nullptr) table_->exempt(0);
+    }
+    Exempted(const Exempted&) = delete;
+
+private:
+    const Table* const table_;
+};
+
 // When an allocation is sampled: a Poisson process over the bytes that a thread allocates. An allocation of s bytes is
 // sampled with the probability 1 - exp(-s / mean), whatever came before. No libm: this runs inside malloc.
 
