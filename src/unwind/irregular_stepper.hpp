@@ -1,7 +1,11 @@
 // One step over a frame that no UnwindRule can describe: by the table's expressions, worked out anew each time.
 #pragma once
 
+#include <elfutils/libdw.h>
+
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 
@@ -10,10 +14,27 @@
 #include "cpu/registers.hpp"
 #include "unwind/cfi_tables.hpp"
 #include "unwind/cursor.hpp"
-#include "unwind/expression.hpp"
 #include "unwind/stack_reader.hpp"
 
 namespace flameprobe {
+
+/// What an expression may ask for; nothing where it is not known.
+class FrameState {
+public:
+    virtual ~FrameState() = default;
+    virtual std::optional<std::uint64_t> register_value(unsigned dwarf_register) = 0;
+    virtual std::optional<std::uint64_t> word(std::uint64_t address) = 0;
+    virtual std::optional<std::uint64_t> cfa() = 0;
+};
+
+/// Where a value lies in memory, or the value itself (DW_OP_stack_value, a register).
+struct Evaluated {
+    std::uint64_t number = 0;
+    bool is_value = false;
+};
+
+/// Nothing if the expression is malformed, does not end, or needs what the frame does not know.
+std::optional<Evaluated> evaluate(const Dwarf_Op* operations, std::size_t count, FrameState& frame);
 
 /// The registers and the memory of the frame that the cursor is in.
 class TableFrame final : public FrameState {

@@ -10,7 +10,7 @@
 
 #include "base/self_memory.hpp"
 #include "flameprobe/scope.hpp"
-#include "scope/label_cache.hpp"
+#include "scope/scanner.hpp"
 
 using namespace flameprobe;
 

@@ -1,6 +1,4 @@
 // DWARF expressions, those that real tables have and those that no table should have.
-#include "unwind/expression.hpp"
-
 #include <doctest/doctest.h>
 #include <dwarf.h>
 
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "cpu/registers.hpp"
+#include "unwind/irregular_stepper.hpp"
 
 using namespace flameprobe;
 

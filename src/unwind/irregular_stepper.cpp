@@ -1,4 +1,4 @@
-#include "unwind/expression.hpp"
+#include "unwind/irregular_stepper.hpp"
 
 #include <dwarf.h>
 
