@@ -222,10 +222,6 @@ bool has_hung_up(const Descriptor& event) {
     return ::poll(&watched, 1, 0) > 0 && (watched.revents & POLLHUP) != 0;
 }
 
-std::string describe_refused(std::size_t threads, const std::string& why) {
-    return std::to_string(threads) + (threads == 1 ? " thread is" : " threads are") + " not sampled (" + why + ")";
-}
-
 std::string explain_refusal(int error_number) {
     switch (error_number) {
         case EACCES:

@@ -89,9 +89,6 @@ bool leaves_descriptors(const Descriptor& event);
 /// (perf_event_open(2)).
 bool has_hung_up(const Descriptor& event);
 
-/// The sentence on `threads` that perf refused, with the reason.
-std::string describe_refused(std::size_t threads, const std::string& why);
-
 /// Why perf_event_open said no, and what mends it, in one sentence.
 std::string explain_refusal(int error_number);
 

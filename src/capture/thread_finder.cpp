@@ -130,7 +130,9 @@ void ThreadFinder::open(const NewThread& thread, bool brief) {
         return;
     }
     not_opened_.insert(thread.tid);
-    refusal_ = describe_refused(not_opened_.size(), opened.why);
+    const std::size_t threads = not_opened_.size();
+    refusal_ =
+        std::to_string(threads) + (threads == 1 ? " thread is" : " threads are") + " not sampled (" + opened.why + ")";
 }
 
 void ThreadFinder::begins(const NewThread& thread) {

@@ -60,8 +60,6 @@ std::uint32_t CommandQueue::ask(Request request) noexcept {
     return ticket_of(before) + 1;
 }
 
-void CommandQueue::wake() noexcept { futex_wake_all(changes_); }
-
 void CommandQueue::nudge() noexcept {
     changes_.fetch_add(1, std::memory_order_release);
     handler::system_call(SYS_futex, &changes_, FUTEX_WAKE_PRIVATE, 1);

@@ -131,7 +131,7 @@ public:
         ask(request_secure);
     }
     /// Makes the collector see host_is_filtered.
-    void wake_collector() noexcept { collector_.commands().wake(); }
+    void wake_collector() noexcept { collector_.commands().nudge(); }
     void release_host_resources() noexcept;
     void finish() noexcept;
     /// The signal engine's signal becomes the host's: sampling stops.
