@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <unordered_map>
 #include <utility>
 
 #include "export/text.hpp"
@@ -40,17 +39,8 @@ AllEvents::AllEvents(const NamedProfile& profile) {
 }
 
 void AllEvents::join(const NamedProfile& event) {
-    std::unordered_map<Function, FunctionId, FunctionHash> known;
-    for (FunctionId id = 0; id < joined_.functions.size(); ++id) known.emplace(joined_.functions[id], id);
-    const auto text = [&](StringId id) { return joined_.strings.intern(event.strings.view(id)); };
     std::vector<FunctionId> function_of;
-    for (const Function& function : event.functions) {
-        const Function here{text(function.name), text(function.file), function.line, text(function.module),
-                            function.kind};
-        const auto [entry, is_new] = known.try_emplace(here, static_cast<FunctionId>(joined_.functions.size()));
-        if (is_new) joined_.functions.push_back(here);
-        function_of.push_back(entry->second);
-    }
+    for (const Function& function : event.functions) function_of.push_back(functions_.add(function, event.strings));
     const auto first_frame = static_cast<FrameId>(joined_.frames.size());
     for (const NamedFrame& frame : event.frames)
         joined_.frames.push_back({function_of[frame.function], frame.line, frame.location});

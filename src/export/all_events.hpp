@@ -30,6 +30,7 @@ private:
     void join(const NamedProfile& event);
 
     NamedProfile joined_;
+    FunctionIds functions_{joined_};
     std::vector<Part> parts_;
 };
 

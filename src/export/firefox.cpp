@@ -1,8 +1,9 @@
 // The Firefox Profiler's processed format, version 66 (docs-developer/CHANGELOG-formats.md in its repository): readers
 // upgrade older versions and refuse newer ones, so the version is raised only when something newer is needed.
 #include <algorithm>
-#include <array>
+#include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/paths.hpp"
@@ -29,8 +30,10 @@ constexpr Category categories[] = {
 constexpr std::uint64_t inlined_subcategory = 1;
 
 std::uint64_t category_of(FrameKind kind) {
-    constexpr std::array<std::uint64_t, 8> of_kinds = {1, 1, 2, 3, 4, 0, 0, 1};  // in the order of FrameKind
-    return of_kinds[static_cast<std::size_t>(kind)];
+    constexpr std::pair<FrameKind, std::uint64_t> others[] = {
+        {FrameKind::kernel, 2}, {FrameKind::scope, 3}, {FrameKind::note, 4}, {FrameKind::thread, 0}};
+    const auto* const other = std::ranges::find(others, kind, &std::pair<FrameKind, std::uint64_t>::first);
+    return other == std::end(others) ? 1 : other->second;
 }
 
 class FirefoxWriter {

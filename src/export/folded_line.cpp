@@ -1,10 +1,10 @@
-#include "export/folded_line.hpp"
-
 #include <array>
 #include <limits>
 
 #include "base/hash.hpp"
 #include "base/number.hpp"
+#include "export/folded_reader.hpp"
+#include "export/text.hpp"
 
 namespace flameprobe {
 
@@ -61,9 +61,9 @@ Named split_kind(std::string_view text) {
     constexpr std::array notes = {
         "[truncated]", "[lost]",      "[kernel, not permitted]", "[throttled]",        "[overflow]",
         "[kernel]",    "[preempted]", "[not sampled]",           "[wait not sampled]", "[deadlock]"};
-    if (text.size() > 4 && text.ends_with("_[k]")) return {text.substr(0, text.size() - 4), FrameKind::kernel};
-    if (text.size() > 4 && text.ends_with("_[i]")) return {text.substr(0, text.size() - 4), FrameKind::inlined};
-    if (text.size() > 4 && text.ends_with("_[w]")) return {text.substr(0, text.size() - 4), FrameKind::held};
+    for (const auto& [kind, suffix] : kind_suffixes)
+        if (text.size() > suffix.size() && text.ends_with(suffix))
+            return {text.substr(0, text.size() - suffix.size()), kind};
     if ((text.starts_with("[kernel: ") || text.starts_with("[held by ")) && text.ends_with("]"))
         return {text, FrameKind::note};
     if (text.front() == '[')

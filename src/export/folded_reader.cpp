@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/id_table.hpp"
-#include "export/folded_line.hpp"
 #include "export/text.hpp"
 
 namespace flameprobe {

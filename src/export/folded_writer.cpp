@@ -8,7 +8,7 @@
 
 #include "base/id_table.hpp"
 #include "export/output.hpp"
-#include "export/profile_values.hpp"
+#include "export/profile_tables.hpp"
 #include "export/text.hpp"
 #include "outside/byte_stream.hpp"
 #include "symbolize/named_profile.hpp"

@@ -13,9 +13,8 @@
 #include "export/json_stream.hpp"
 #include "export/output.hpp"
 #include "export/text.hpp"
-#include "export/totals.hpp"
 #include "outside/counters.hpp"
-#include "render/lock_table.hpp"
+#include "render/function_totals.hpp"
 #include "render/run_facts.hpp"
 
 namespace flameprobe {
@@ -112,6 +111,29 @@ Json cpu_time(const NamedProfile& profile) {
             {"flameprobe_memory_bytes", summary.own_memory}};
 }
 
+/// The samples of one thread, and its weights without samples.
+struct ThreadTotal {
+    std::uint64_t hits = 0;
+    std::uint64_t lost = 0, not_permitted = 0, throttled = 0;
+};
+
+/// By ThreadId.
+std::vector<ThreadTotal> thread_totals(const NamedProfile& profile) {
+    std::vector<ThreadTotal> totals(profile.threads.size());
+    for (const NamedCount& count : profile.counts) {
+        if (count.thread >= totals.size()) continue;
+        ThreadTotal& total = totals[count.thread];
+        total.hits = add_saturated(total.hits, count.hits);
+        if (count.node == 0 || profile.function(count.node).kind != FrameKind::note) continue;
+        const std::string_view name = profile.name(profile.nodes[count.node].frame);
+        for (const auto& [note, sum] :
+             {std::pair(Note::lost, &total.lost), std::pair(Note::kernel_not_permitted, &total.not_permitted),
+              std::pair(Note::throttled, &total.throttled)})
+            if (name == note_text(note)) *sum = add_saturated(*sum, count.weight);
+    }
+    return totals;
+}
+
 Json threads(const NamedProfile& profile) {
     const std::uint64_t time = weighs_nanoseconds(profile.run) ? 1 : 0;  // other weights are no time
     const auto shown = thread_totals(profile);
@@ -127,7 +149,7 @@ Json threads(const NamedProfile& profile) {
                     {"lost_ns", total.lost * time},
                     {"not_permitted_ns", total.not_permitted * time},
                     {"throttled_ns", total.throttled * time}};
-        const std::uint64_t told_ns = (account.samples + total.noted()) * time;
+        const std::uint64_t told_ns = (account.samples + total.lost + total.not_permitted + total.throttled) * time;
         if (!counts_waiting(profile.run)) row["unsampled_ns"] = account.cpu_ns - std::min(account.cpu_ns, told_ns);
         row["sampled_share"] = share(account.samples * time, account.cpu_ns * time);
         all.push_back(std::move(row));

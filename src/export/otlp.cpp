@@ -12,7 +12,6 @@
 #include "export/otlp_encoding.hpp"
 #include "export/output.hpp"
 #include "export/profile_tables.hpp"
-#include "export/profile_values.hpp"
 #include "export/text.hpp"
 
 namespace flameprobe {

@@ -6,7 +6,6 @@
 #include "export/gzip.hpp"
 #include "export/output.hpp"
 #include "export/profile_tables.hpp"
-#include "export/profile_values.hpp"
 #include "export/protobuf.hpp"
 #include "export/text.hpp"
 

@@ -1,8 +1,7 @@
-#include "export/profile_values.hpp"
-
 #include <algorithm>
 #include <limits>
 
+#include "export/profile_tables.hpp"
 #include "outside/counters.hpp"
 
 namespace flameprobe {

@@ -1,7 +1,7 @@
 #include "base/binary_text.hpp"
 #include "export/output.hpp"
 #include "export/text.hpp"
-#include "render/name_advice.hpp"
+#include "render/run_facts.hpp"
 #include "render/text.hpp"
 #include "symbolize/named_profile.hpp"
 

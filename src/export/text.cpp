@@ -1,6 +1,9 @@
 #include "export/text.hpp"
 
+#include <algorithm>
+
 #include "base/number.hpp"
+#include "base/paths.hpp"
 #include "base/printed.hpp"
 
 namespace flameprobe {
@@ -21,10 +24,17 @@ void hide_trailing_number(std::string& name) {
 
 /// `f _[k]` would be read as the kernel's `f `, and written again without the space.
 void close_up_suffix(std::string& name) {
-    if (!name.ends_with("_[k]") && !name.ends_with("_[i]") && !name.ends_with("_[w]")) return;
-    std::size_t end = name.size() - 4;
-    while (end > 0 && name[end - 1] == ' ') --end;
-    name.erase(end, name.size() - 4 - end);
+    for (const auto& [kind, suffix] : kind_suffixes) {
+        if (!name.ends_with(suffix)) continue;
+        const std::size_t size = name.size() - suffix.size();
+        const std::size_t kept = std::string_view(name).substr(0, size).find_last_not_of(' ') + 1;  // npos + 1 is 0
+        name.erase(kept, size - kept);
+    }
+}
+
+/// A scope's, in square brackets once.
+void bracket(std::string& name, FrameKind kind) {
+    if (kind == FrameKind::scope && !(name.front() == '[' && name.back() == ']')) name = '[' + name + ']';
 }
 
 }  // namespace
@@ -50,25 +60,32 @@ std::string plain_name(std::string_view text, FrameKind kind) {
     if (name.empty()) name = "[no name]";
     // Tools add functions up by their names.
     if (kind == FrameKind::held) name += "_[w]";
-    if (kind == FrameKind::scope && !(name.front() == '[' && name.back() == ']')) name = '[' + name + ']';
+    bracket(name, kind);
     return name;
 }
 
 std::string folded_name(std::string_view text, FrameKind kind, bool may_end_stack) {
     std::string name = one_line(text);
-    for (char& c : name)
-        if (c == ';') c = ':';  // as stackcollapse-perf.pl does
+    std::ranges::replace(name, ';', ':');  // as stackcollapse-perf.pl does
     while (!name.empty() && name.back() == ' ') name.pop_back();
     name.erase(0, name.find_first_not_of(' '));
     if (name.empty()) name = "[no name]";
     if (name.starts_with("# ")) name[1] = '_';  // inferno takes such a line for a comment
-    if (kind == FrameKind::kernel) name += "_[k]";
-    if (kind == FrameKind::inlined) name += "_[i]";
-    if (kind == FrameKind::held) name += "_[w]";
-    if (kind == FrameKind::scope && !(name.front() == '[' && name.back() == ']')) name = '[' + name + ']';
+    for (const auto& [marked, suffix] : kind_suffixes)
+        if (kind == marked) name += suffix;
+    bracket(name, kind);
     if (may_end_stack) hide_trailing_number(name);
     close_up_suffix(name);
     return name;
+}
+
+std::string display_name(const NamedProfile& profile, FunctionId id) {
+    const Function& function = profile.functions[id];
+    return folded_name(profile.strings.view(function.name), function.kind);
+}
+
+std::string module_name(const NamedProfile& profile, FunctionId id) {
+    return one_line(base_name(profile.strings.view(profile.functions[id].module)));
 }
 
 }  // namespace flameprobe

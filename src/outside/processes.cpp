@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <span>
 
 #include "base/descriptor.hpp"
 #include "outside/reader.hpp"
@@ -68,9 +69,8 @@ Result<void> copy(const ProcessPart& part, const ByteSink& out) {
     std::string piece;
     for (std::uint64_t offset = part.begin; file && offset < part.end; offset += piece.size()) {
         piece.resize(std::min<std::uint64_t>(most, part.end - offset));
-        const ssize_t got = ::pread(file.get(), piece.data(), piece.size(), static_cast<off_t>(offset));
-        if (got <= 0) return Error{part.path + ": became shorter while it was read"};
-        piece.resize(static_cast<std::size_t>(got));
+        if (read_at(file.get(), offset, std::as_writable_bytes(std::span(piece))) != piece.size())
+            return Error{part.path + ": became shorter while it was read"};
         out(piece);
     }
     if (!file) return Error{part.path + ": cannot be opened: " + error_text(errno)};
@@ -81,14 +81,14 @@ Result<void> copy(const ProcessPart& part, const ByteSink& out) {
 
 std::size_t count_processes(const std::string& path) {
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    const auto read_at = [&](std::uint64_t offset, char* to, std::size_t size) {
-        return file && ::pread(file.get(), to, size, static_cast<off_t>(offset)) == static_cast<ssize_t>(size);
+    const auto read = [&](std::uint64_t offset, auto& to) {
+        return file && read_at(file.get(), offset, std::as_writable_bytes(std::span(to))) == to.size();
     };
     std::string head(format::magic.size(), '\0');
     std::size_t processes = 1;
-    if (!read_at(0, head.data(), head.size()) || head != format::magic) return processes;
+    if (!read(0, head) || head != format::magic) return processes;
     BlockHeaderBytes bytes;
-    for (std::uint64_t offset = head.size(); read_at(offset, bytes.data(), bytes.size());) {
+    for (std::uint64_t offset = head.size(); read(offset, bytes);) {
         const BlockHeader header = parse_block_header(bytes);
         if (header.size > format::max_block_payload) break;
         processes += header.type == static_cast<std::uint32_t>(format::BlockType::process) ? 1 : 0;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "outside/record_reader.hpp"
 #include "profile/format.hpp"
 
 namespace flameprobe {

@@ -1,11 +1,10 @@
-#include "outside/record_reader.hpp"
-
 #include <concepts>
 #include <limits>
 #include <map>
 #include <string>
 #include <utility>
 
+#include "outside/reader.hpp"
 #include "profile/record_fields.hpp"
 
 namespace flameprobe {

@@ -5,7 +5,7 @@
 
 #include "base/id_table.hpp"
 #include "render/box_walk.hpp"
-#include "render/thread_groups.hpp"
+#include "render/function_totals.hpp"
 
 namespace flameprobe {
 

@@ -1,12 +1,10 @@
 #include "render/describe.hpp"
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
 #include "profile/model.hpp"
 #include "render/role.hpp"
-#include "render/short_name.hpp"
 #include "render/text.hpp"
 
 namespace flameprobe {
@@ -15,9 +13,26 @@ namespace {
 
 constexpr std::size_t longest_name = 600;  // bytes in a tooltip: enough to tell two templates apart
 
-/// What a function is, in the order of FrameKind.
-constexpr std::array<std::string_view, 8> kind_texts = {"user code", "inlined", "kernel", "scope",
-                                                        "note",      "thread",  "",       "the lock's holder"};
+/// What a function is; empty for an ordinary one.
+std::string_view kind_text(const NamedProfile& profile, const Function& function, bool process) {
+    switch (function.kind) {
+        case FrameKind::user:
+            return {};
+        case FrameKind::inlined:
+            return "inlined";
+        case FrameKind::kernel:
+            return "kernel";
+        case FrameKind::scope:
+            return "scope";
+        case FrameKind::note:
+            return look_of(role_of_note(profile.strings.view(function.name))).text;
+        case FrameKind::thread:
+            return process ? "process" : "thread";
+        case FrameKind::held:
+            return "the lock's holder";
+    }
+    return {};
+}
 
 std::string place_text(const NamedProfile& profile, const Function& function, bool process) {
     std::string text;
@@ -26,12 +41,7 @@ std::string place_text(const NamedProfile& profile, const Function& function, bo
         if (!text.empty()) text += ", ";
         text += part;
     };
-    if (process)
-        add("process");
-    else if (function.kind == FrameKind::note)
-        add(role_text(role_of_note(profile.strings.view(function.name))));
-    else if (function.kind != FrameKind::user)
-        add(kind_texts[static_cast<std::size_t>(function.kind)]);
+    add(kind_text(profile, function, process));
     std::string place{base_name(profile.strings.view(function.file))};
     if (!place.empty() && function.line > 0) place += ":" + std::to_string(function.line);
     add(place);

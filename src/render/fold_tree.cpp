@@ -1,7 +1,7 @@
-#include "render/fold_tree.hpp"
-
 #include <algorithm>
 #include <vector>
+
+#include "render/call_tree.hpp"
 
 namespace flameprobe {
 

@@ -1,7 +1,10 @@
-// The samples of each function: its own, and with its callees.
+// The samples of each function, its own and with its callees, and what is shown as one function or thread.
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "symbolize/named_profile.hpp"
@@ -34,6 +37,12 @@ inline std::uint64_t total_hits(const NamedProfile& profile) {
     return all;
 }
 
+/// The samples' CPU time for each of `units` units of work; nothing where the event is not a clock.
+inline std::optional<double> sampled_ns_per_unit(const NamedProfile& profile, std::uint64_t units) {
+    if (units == 0 || profile.run.period_ns == 0) return std::nullopt;
+    return static_cast<double>(total_weight(profile)) / static_cast<double>(units);
+}
+
 /// Functions with equal name, kind and module are one. Takes time in the order of nodes, however deep the stacks.
 Totals function_totals(const NamedProfile& profile);
 
@@ -45,5 +54,22 @@ std::vector<FunctionId> shown_functions(const NamedProfile& profile);
 
 /// For each function its place when all are sorted by name, then kind, module, file, line and id.
 std::vector<std::uint32_t> ranks_by_name(const NamedProfile& profile);
+
+// Groups of threads with like names: worker-0 to worker-31 are worker-*.
+
+/// For each name the one of its group: "worker-*" where more than `alike` different names differ in their last number
+/// only, else the name itself.
+std::vector<std::string> thread_groups(const std::vector<std::string>& names, std::size_t alike = 4);
+
+/// Gives the threads of a group, from two on, its name in the stacks; the list of threads stays as it is. In a profile
+/// without a run (folded text) the first frame of a stack is the thread.
+void merge_threads(NamedProfile& profile);
+
+/// The shown functions where the threads of a group are one box: the group's first member, under the group's name.
+struct GatheredThreads {
+    std::vector<FunctionId> shown;  // of each function (shown_functions())
+    std::map<FunctionId, std::string> names;
+};
+GatheredThreads gather_threads(const NamedProfile& profile);
 
 }  // namespace flameprobe

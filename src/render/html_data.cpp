@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/binary_text.hpp"
-#include "render/fold_tree.hpp"
+#include "render/call_tree.hpp"
 #include "render/function_totals.hpp"
 #include "render/page_parts.hpp"
 #include "render/palette.hpp"

@@ -1,5 +1,6 @@
 // The HTML page, alone with its data or live.
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -14,10 +15,8 @@
 #include "render/describe.hpp"
 #include "render/flame_graph.hpp"
 #include "render/function_totals.hpp"
-#include "render/name_advice.hpp"
 #include "render/page_parts.hpp"
 #include "render/run_facts.hpp"
-#include "render/short_name.hpp"
 #include "render/text.hpp"
 #include "symbolize/named_profile.hpp"
 
@@ -51,31 +50,22 @@ std::string page_facts(std::vector<Fact> facts, double min_width, std::string_vi
 class PageTemplate {
 public:
     PageTemplate& set(std::string_view name, std::string_view value) {
-        values_.emplace_back(name, value);
+        values_.emplace(name, value);
         return *this;
     }
     void write(const ByteSink& out) const {
-        std::string_view text = assets::page_html;
-        while (!text.empty()) {
-            std::size_t first = text.size();
-            const std::pair<std::string_view, std::string_view>* found = nullptr;
-            for (const auto& value : values_) {
-                const std::size_t at = text.find(value.first);
-                if (at < first) {
-                    first = at;
-                    found = &value;
-                }
-            }
-            out(text.substr(0, first));
-            if (found == nullptr) return;
-            out(found->second);
-            text.remove_prefix(first + found->first.size());
+        for (std::string_view rest = assets::page_html; !rest.empty();) {
+            const std::size_t at = std::min(rest.find('@'), rest.size()), end = rest.find('@', at + 1);
+            out(rest.substr(0, at));
+            rest.remove_prefix(at);
+            if (rest.empty()) break;
+            out(values_.at(rest.substr(0, end + 1 - at)));
+            rest.remove_prefix(end + 1 - at);
         }
     }
 
 private:
-    std::vector<std::pair<std::string_view, std::string_view>> values_{{"@CSS@", assets::page_css},
-                                                                       {"@JS@", assets::page_js}};
+    std::map<std::string_view, std::string_view> values_{{"@CSS@", assets::page_css}, {"@JS@", assets::page_js}};
 };
 
 constexpr std::size_t summary_rows = 30;

@@ -1,12 +1,11 @@
-#include "render/lock_table.hpp"
-
 #include <algorithm>
 #include <functional>
 #include <map>
 #include <utility>
 
 #include "outside/counters.hpp"
-#include "render/short_name.hpp"
+#include "render/describe.hpp"
+#include "render/run_facts.hpp"
 #include "render/text.hpp"
 
 namespace flameprobe {

@@ -1,5 +1,3 @@
-#include "render/name_advice.hpp"
-
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -7,6 +5,7 @@
 #include "base/paths.hpp"
 #include "profile/names.hpp"
 #include "render/function_totals.hpp"
+#include "render/run_facts.hpp"
 #include "render/text.hpp"
 #include "symbolize/raw_profile.hpp"
 

@@ -62,12 +62,32 @@ private:
     std::uint32_t last_depth_ = 0;
 };
 
-void add_parts(PageColumns& columns, std::initializer_list<std::pair<const char*, const std::string&>> parts) {
-    for (const auto& [name, bytes] : parts) {
-        columns.parts.emplace_back(name, bytes.size());
-        columns.bytes += bytes;
-    }
+void add_part(PageColumns& columns, const std::string& name, const std::string& bytes) {
+    columns.parts.emplace_back(name, bytes.size());
+    columns.bytes += bytes;
 }
+
+/// Rows of numbers, kept as columns.
+class Table {
+public:
+    void add(std::initializer_list<std::uint64_t> row) {
+        bytes_.resize(row.size());
+        auto column = bytes_.begin();
+        for (const std::uint64_t number : row) put_varint(*column++, number);
+    }
+    /// Adds those that have a name.
+    void put(PageColumns& columns, std::initializer_list<const char*> names) {
+        bytes_.resize(names.size());
+        auto column = bytes_.begin();
+        for (const char* const name : names) {
+            if (name != nullptr) add_part(columns, name, *column);
+            ++column;
+        }
+    }
+
+private:
+    std::vector<std::string> bytes_;
+};
 
 /// Whether the times are of what is alive: a moment is chosen then, not a stretch of time.
 bool has_steps(const NamedProfile& profile) {
@@ -96,28 +116,19 @@ void add_counts(PageColumns& columns, const NamedProfile& profile, const ColumnS
                 counts.push_back({sink.box_of(count.node), count.thread, 0, count.weight, count.hits, count.age});
     }
     std::ranges::sort(counts, {}, [](const Count& one) { return std::tie(one.box, one.thread, one.bin); });
-    std::string box, thread, weight, bin, hits, age, oldest;
+    Table table;
     bool weighted = false;
     std::uint32_t last = 0;
     for (auto at = counts.begin(); at != counts.end();) {
         Count sum = *at++;
         for (; at != counts.end() && at->box == sum.box && at->thread == sum.thread && at->bin == sum.bin; ++at)
             sum.age.add(sum.weight, at->age, at->weight), sum.weight += at->weight, sum.hits += at->hits;
-        put_varint(box, sum.box - last);
-        put_varint(thread, sum.thread);
-        put_varint(weight, sum.weight);
-        put_varint(bin, sum.bin);
-        put_varint(hits, sum.hits);
-        put_varint(age, sum.age.mean_ns);
-        put_varint(oldest, sum.age.oldest_ns);
+        table.add({sum.box - last, sum.thread, sum.weight, sum.bin, sum.hits, sum.age.mean_ns, sum.age.oldest_ns});
         weighted = weighted || sum.hits != sum.weight;
         last = sum.box;
     }
-    add_parts(columns, {{"box", box}, {"thread", thread}, {"weight", weight}});
-    if (timed) add_parts(columns, {{"bin", bin}});
-    if (weighted) add_parts(columns, {{"hits", hits}});
-    if (!profile.has_ages) return;
-    add_parts(columns, {{"age", age}, {"oldest", oldest}});
+    table.put(columns, {"box", "thread", "weight", timed ? "bin" : nullptr, weighted ? "hits" : nullptr,
+                        profile.has_ages ? "age" : nullptr, profile.has_ages ? "oldest" : nullptr});
 }
 
 /// By how much what is alive changed in each step of time, thread and box.
@@ -128,18 +139,15 @@ void add_steps(PageColumns& columns, const NamedProfile& profile, const ColumnSi
         auto& [weight, hits] = sums[{sink.box_of(count.node), count.thread, time.bin}];
         weight += time.weight, hits += time.hits;  // modulo 2^64
     }
-    std::string box, thread, bin, weight, hits;
+    Table table;
     std::uint32_t last = 0;
     for (const auto& [of, sum] : sums) {
         if (sum == std::pair<std::uint64_t, std::uint64_t>()) continue;
-        put_varint(box, std::get<0>(of) - std::exchange(last, std::get<0>(of)));
-        put_varint(thread, std::get<1>(of));
-        put_varint(bin, std::get<2>(of));
-        put_varint(weight, zigzag(static_cast<std::int64_t>(sum.first)));
-        put_varint(hits, zigzag(static_cast<std::int64_t>(sum.second)));
+        const auto [box, thread, bin] = of;
+        table.add({box - std::exchange(last, box), thread, bin, zigzag(static_cast<std::int64_t>(sum.first)),
+                   zigzag(static_cast<std::int64_t>(sum.second))});
     }
-    add_parts(columns,
-              {{"stepBox", box}, {"stepThread", thread}, {"stepBin", bin}, {"stepWeight", weight}, {"stepHits", hits}});
+    table.put(columns, {"stepBox", "stepThread", "stepBin", "stepWeight", "stepHits"});
 }
 
 /// Keeps every count apart, since noise is computed from each.
@@ -161,17 +169,11 @@ void add_side_counts(PageColumns& columns, const PageSides& sides, const NamedPr
         }
     }
     std::ranges::stable_sort(counts, {}, [](const Count& one) { return std::tie(one.box, one.side); });
-    std::string box, side, weight, hits;
+    Table table;
     std::uint32_t last = 0;
-    for (const Count& count : counts) {
-        put_varint(box, count.box - last);
-        put_varint(side, count.side);
-        put_varint(weight, count.count.weight);
-        put_varint(hits, count.count.hits);
-        last = count.box;
-    }
-    add_parts(columns, {{"box", box}, {"side", side}, {"weight", weight}});
-    if (weighted) add_parts(columns, {{"hits", hits}});
+    for (const Count& count : counts)
+        table.add({count.box - std::exchange(last, count.box), count.side, count.count.weight, count.count.hits});
+    table.put(columns, {"box", "side", "weight", weighted ? "hits" : nullptr});
 }
 
 }  // namespace
@@ -199,7 +201,8 @@ Result<PageColumns> page_columns(const NamedProfile& profile, const PageNumbers&
         columns.boxes = sink.boxes;
         columns.depth = sink.depth;
         columns.min_width = min_width;
-        add_parts(columns, {{"up", sink.up}, {"fn", sink.fn}});
+        add_part(columns, "up", sink.up);
+        add_part(columns, "fn", sink.fn);
         if (sides != nullptr) {
             add_side_counts(columns, *sides, profile, sink);
         } else {

@@ -7,9 +7,7 @@
 #include "render/function_totals.hpp"
 #include "render/page_parts.hpp"
 #include "render/role.hpp"
-#include "render/short_name.hpp"
 #include "render/text.hpp"
-#include "render/thread_groups.hpp"
 
 namespace flameprobe {
 

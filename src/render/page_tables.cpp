@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "render/lock_table.hpp"
 #include "render/page_parts.hpp"
+#include "render/run_facts.hpp"
 #include "render/text.hpp"
 
 namespace flameprobe {

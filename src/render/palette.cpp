@@ -60,11 +60,6 @@ constexpr std::string_view accepted = "hot, cold, mono, module";
 
 }  // namespace
 
-char letter_of(Role role, bool inlined) {
-    constexpr std::string_view letters = "ulxksntwqh", of_inlined = "vjyksntwqh";  // in the order of Role
-    return (inlined ? of_inlined : letters)[static_cast<std::size_t>(role)];
-}
-
 Result<Palette> Palette::by_name(std::string_view name) {
     static constexpr Ramps hot{"hot", orange, pale_orange, sky, pale_sky, sand, pale_sand, green, purple, yellow, ash};
     static constexpr Ramps cool{"cold",    sky,   pale_sky, orange, pale_orange, sand,
@@ -88,7 +83,8 @@ std::string Palette::class_of(const NamedProfile& profile, FunctionId id, Role r
         return "m" + std::to_string(stable_hash(base_name(path)) % wheel.size());
     }
     const std::uint64_t hash = stable_hash(profile.strings.view(function.name));
-    return letter_of(role, function.kind == FrameKind::inlined) +
+    const RoleLook& look = look_of(role);
+    return (function.kind == FrameKind::inlined ? look.inlined : look.letter) +
            std::to_string((hash ^ hash >> 29) % std::tuple_size_v<Ramp>);
 }
 

@@ -26,9 +26,6 @@ struct NamedShade {
     Shade shade;
 };
 
-/// The letter of a role's classes.
-char letter_of(Role role, bool inlined);
-
 class Palette {
 public:
     /// hot, cold, mono, module; an Error on anything else, which lists these.

@@ -171,12 +171,18 @@ private:
 
 }  // namespace
 
-std::string_view role_text(Role role) {
-    // In the order of Role.
-    constexpr std::array<std::string_view, 10> texts = {
-        "own code",  "libraries",       "glue",    "kernel",    "scope",
-        "not known", "process, thread", "waiting", "preempted", "waiting for its holder"};
-    return texts[static_cast<std::size_t>(role)];
+const RoleLook& look_of(Role role) {
+    static constexpr std::array<RoleLook, 10> looks = {{{Role::own, "own code", 'u', 'v'},
+                                                        {Role::library, "libraries", 'l', 'j'},
+                                                        {Role::glue, "glue", 'x', 'y'},
+                                                        {Role::kernel, "kernel", 'k', 'k'},
+                                                        {Role::scope, "scope", 's', 's'},
+                                                        {Role::note, "not known", 'n', 'n'},
+                                                        {Role::thread, "process, thread", 't', 't'},
+                                                        {Role::waiting, "waiting", 'w', 'w'},
+                                                        {Role::preempted, "preempted", 'q', 'q'},
+                                                        {Role::held, "waiting for its holder", 'h', 'h'}}};
+    return *std::ranges::find(looks, role, &RoleLook::role);
 }
 
 Role role_of_note(std::string_view text) {

@@ -23,8 +23,13 @@ enum class Role : std::uint8_t {
     held,       // waits for a lock: what its holder does
 };
 
-/// "own code", "libraries", ...
-std::string_view role_text(Role role);
+/// How a role is called, and the letters of its colours' classes (palette.hpp).
+struct RoleLook {
+    Role role;
+    std::string_view text;
+    char letter, inlined;
+};
+const RoleLook& look_of(Role role);
 
 /// The role of each of the profile's functions. Without a module (folded text) the name alone tells.
 std::vector<Role> function_roles(const NamedProfile& profile);

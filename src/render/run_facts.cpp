@@ -6,8 +6,6 @@
 #include "outside/counters.hpp"
 #include "render/describe.hpp"
 #include "render/function_totals.hpp"
-#include "render/lock_table.hpp"
-#include "render/name_advice.hpp"
 #include "render/text.hpp"
 
 namespace flameprobe {

@@ -1,11 +1,10 @@
-#include "render/short_name.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <optional>
 
 #include "base/paths.hpp"
+#include "render/describe.hpp"
 #include "render/text.hpp"
 
 namespace flameprobe {

@@ -4,12 +4,10 @@
 #include "render/call_tree.hpp"
 #include "render/describe.hpp"
 #include "render/flame_graph.hpp"
-#include "render/fold_tree.hpp"
 #include "render/page_parts.hpp"
 #include "render/palette.hpp"
 #include "render/role.hpp"
 #include "render/run_facts.hpp"
-#include "render/short_name.hpp"
 #include "render/svg_page.hpp"
 #include "render/text.hpp"
 

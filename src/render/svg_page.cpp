@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "render/assets.hpp"
@@ -175,18 +176,18 @@ std::vector<LegendEntry> legend_of(const NamedProfile& profile, const CallTree& 
                                    const std::vector<Role>& roles, const std::vector<std::string>& classes) {
     std::vector<LegendEntry> legend =
         palette.by_module() ? legend_of_modules(profile, tree, classes) : std::vector<LegendEntry>{};
-    std::map<Role, bool> present;
+    std::set<Role> present;
     bool inlined = false;
     for (const Box& box : tree.boxes) {
         if (box.kind != BoxKind::function) continue;
         const FrameKind kind = profile.functions[box.function].kind;
         const bool code = kind == FrameKind::user || kind == FrameKind::inlined;
         if (code && palette.by_module()) continue;
-        present[roles[box.function]] = true;
+        present.insert(roles[box.function]);
         inlined = inlined || kind == FrameKind::inlined;
     }
-    for (const auto& [role, yes] : present)
-        legend.push_back({std::string{letter_of(role, false)} + "0", std::string{role_text(role)}});
+    for (const Role role : present)
+        legend.push_back({std::string{look_of(role).letter} + "0", std::string{look_of(role).text}});
     if (inlined) legend.push_back({"v0", "paler: inlined"});
     return legend;
 }

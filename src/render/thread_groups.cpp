@@ -1,4 +1,3 @@
-#include "render/thread_groups.hpp"
 
 #include <algorithm>
 #include <map>

@@ -10,7 +10,6 @@
 #include "base/paths.hpp"
 #include "base/proc.hpp"
 #include "symbolize/debug_image.hpp"
-#include "symbolize/dwarf_pool.hpp"
 #include "symbolize/elf_file.hpp"
 #include "symbolize/load_steps.hpp"
 

@@ -7,7 +7,6 @@
 
 #include "symbolize/demangle.hpp"
 #include "symbolize/dwarf_functions.hpp"
-#include "symbolize/dwarf_names.hpp"
 
 namespace flameprobe {
 

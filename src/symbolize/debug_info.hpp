@@ -11,7 +11,6 @@
 #include "symbolize/debug_file.hpp"
 #include "symbolize/debug_image.hpp"
 #include "symbolize/dwarf_functions.hpp"
-#include "symbolize/dwarf_pool.hpp"
 #include "symbolize/split_dwarf.hpp"
 #include "symbolize/symbol_table.hpp"
 #include "symbolize/symbolizer.hpp"

@@ -3,7 +3,7 @@
 #include <array>
 #include <utility>
 
-#include "symbolize/dwarf_names.hpp"
+#include "symbolize/dwarf_functions.hpp"
 
 namespace flameprobe {
 

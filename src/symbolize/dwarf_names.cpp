@@ -1,5 +1,3 @@
-#include "symbolize/dwarf_names.hpp"
-
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "symbolize/demangle.hpp"
+#include "symbolize/dwarf_functions.hpp"
 
 namespace flameprobe {
 

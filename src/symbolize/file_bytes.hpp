@@ -65,8 +65,8 @@ private:
 
 // Sections and embedded files that are stored compressed (decompress.cpp).
 
-/// An SHF_COMPRESSED section (gABI, "Section compression"): zlib or zstd. Empty on any error. The sizes that headers
-/// announce are not trusted: memory grows with the bytes that are really decompressed.
+/// An SHF_COMPRESSED section (gABI, "Section compression"): zlib or zstd. Empty on any error, and where the header
+/// announces more than debug information ever becomes.
 std::string decompress_section(Bytes section);
 /// An .xz file, as .gnu_debugdata holds. Empty on any error.
 std::string decompress_xz(Bytes file);

@@ -1,5 +1,3 @@
-#include "symbolize/kernel_symbols.hpp"
-
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -7,6 +5,7 @@
 
 #include "base/paths.hpp"
 #include "base/proc.hpp"
+#include "symbolize/other_names.hpp"
 
 namespace flameprobe {
 

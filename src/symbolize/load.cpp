@@ -11,7 +11,6 @@
 #include "outside/counters.hpp"
 #include "outside/reader.hpp"
 #include "symbolize/load_steps.hpp"
-#include "symbolize/location_names.hpp"
 #include "symbolize/raw_profile.hpp"
 
 namespace flameprobe {

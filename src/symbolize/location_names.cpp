@@ -1,11 +1,10 @@
-#include "symbolize/location_names.hpp"
-
 #include <iterator>
 
 #include "base/hash.hpp"
 #include "profile/model.hpp"
 #include "profile/names.hpp"
 #include "symbolize/demangle.hpp"
+#include "symbolize/load_steps.hpp"
 
 namespace flameprobe {
 
@@ -42,21 +41,16 @@ std::size_t FunctionHash::operator()(const Function& function) const {
     return mix(hash_pair(function.name, function.file), mix(function.module, line_and_kind));
 }
 
-FunctionId LocationNames::function(const Function& function) {
-    const auto [known, is_new] = functions_.try_emplace(function, static_cast<FunctionId>(profile_.functions.size()));
-    if (is_new) profile_.functions.push_back(function);
-    return known->second;
-}
-
 FrameId LocationNames::thread_frame(const Thread& thread) {
     const std::string name = thread.name.empty() ? "thread " + std::to_string(thread.tid) : thread.name;
-    const FunctionId id = function({profile_.strings.intern(name), 0, 0, 0, FrameKind::thread});
+    const FunctionId id = functions_.add({profile_.strings.intern(name), 0, 0, 0, FrameKind::thread});
     const auto [known, is_new] = thread_frames_.try_emplace(id, static_cast<FrameId>(profile_.frames.size()));
     if (is_new) profile_.frames.push_back({id, 0, NamedFrame::no_location});
     return known->second;
 }
 
-LocationNames::LocationNames(const RawProfile& raw, NamedProfile& profile) : raw_(raw), profile_(profile) {
+LocationNames::LocationNames(const RawProfile& raw, NamedProfile& profile)
+    : raw_(raw), profile_(profile), functions_(profile) {
     if (raw.run_info && program_name(*raw.run_info) != base_name(raw.run_info->executable))
         called_ = program_name(*raw.run_info);
 }
@@ -79,7 +73,7 @@ FrameId LocationNames::held_frame(FrameId frame) {
     if (named.kind != FrameKind::note || !name.starts_with('[')) {
         if (named.kind == FrameKind::scope) named.name = profile_.strings.intern("[" + name + "]");
         named.kind = FrameKind::held;
-        held.function = function(named);
+        held.function = functions_.add(named);
         id = static_cast<FrameId>(profile_.frames.size());
         profile_.frames.push_back(held);
     }
@@ -93,9 +87,9 @@ void LocationNames::add(LocationId id, const std::vector<Symbol>& symbols) {
     ranges_[id].begin = static_cast<std::uint32_t>(frames_.size());
     for (auto symbol = symbols.rbegin(); symbol != symbols.rend(); ++symbol) {
         const FunctionId named =
-            function({strings.intern(shown(symbol->name, mapping)), strings.intern(symbol->file), symbol->decl_line,
-                      mapping.kind == MappingKind::note ? 0 : strings.intern(mapping.path),
-                      kind_of(mapping.kind, symbol->inlined)});
+            functions_.add({strings.intern(shown(symbol->name, mapping)), strings.intern(symbol->file),
+                            symbol->decl_line, mapping.kind == MappingKind::note ? 0 : strings.intern(mapping.path),
+                            kind_of(mapping.kind, symbol->inlined)});
         frames_.push_back(static_cast<FrameId>(profile_.frames.size()));
         profile_.frames.push_back({named, symbol->line, id});
     }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "symbolize/debug_file.hpp"
-#include "symbolize/dwarf_pool.hpp"
+#include "symbolize/debug_image.hpp"
 #include "symbolize/dwarf_walk.hpp"
 
 namespace flameprobe {

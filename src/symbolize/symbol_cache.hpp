@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "profile/model.hpp"
-#include "symbolize/string_table.hpp"
+#include "symbolize/named_profile.hpp"
 #include "symbolize/symbolizer.hpp"
 
 namespace flameprobe {

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "symbolize/elf_file.hpp"
-#include "symbolize/near_symbols.hpp"
 
 namespace flameprobe {
 

@@ -79,8 +79,8 @@ public:
             elsewhere -= job->locations();
         }
         report(elsewhere);
-        for (ModuleJob* job : big) run_big(*job, chains);
-        run_parallel(workers_, small.size(), [&](std::size_t i) { run_small(*small[i], chains); });
+        for (ModuleJob* job : big) run(*job, workers_, chains);
+        run_parallel(workers_, small.size(), [&](std::size_t i) { run(*small[i], 1, chains); });
     }
     /// The deadline came before the end.
     bool late() const { return late_; }
@@ -88,22 +88,11 @@ public:
     std::size_t skipped_files() const { return skipped_files_; }
 
 private:
-    void run_big(ModuleJob& job, SymbolChains& chains) {
-        if (open(job)) run_parallel(workers_, job.units(), [&](std::size_t unit) { use_unit(job, unit, chains); });
+    void run(ModuleJob& job, unsigned workers, SymbolChains& chains) {
+        if (!is_over()) job.open_debug_info(options_);
+        run_parallel(workers, job.units(), [&](std::size_t unit) { use_unit(job, unit, chains); });
         report(job.locations_outside_units());
         job.close_debug_info();
-    }
-    void run_small(ModuleJob& job, SymbolChains& chains) {
-        if (open(job))
-            for (std::size_t unit = 0; unit < job.units(); ++unit) use_unit(job, unit, chains);
-        report(job.locations_outside_units());
-        job.close_debug_info();
-    }
-    /// False if time or memory is up.
-    bool open(ModuleJob& job) {
-        if (is_over()) return false;
-        job.open_debug_info(options_);
-        return true;
     }
     // A program's own lines are what its user looks for. Those of a distribution's libraries are worth a twentieth: a
     // compiler of a second would pay a tenth more for libc's.

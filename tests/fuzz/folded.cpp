@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 
-#include "export/folded_line.hpp"
 #include "export/folded_reader.hpp"
 #include "export/output.hpp"
 

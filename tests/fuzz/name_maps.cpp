@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "symbolize/kernel_symbols.hpp"
+#include "symbolize/other_names.hpp"
 #include "symbolize/perf_map.hpp"
 
 using namespace flameprobe;

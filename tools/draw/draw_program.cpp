@@ -17,7 +17,7 @@
 #include "base/descriptor.hpp"
 #include "memory_budget.hpp"
 #include "outside/compactor.hpp"
-#include "run_result.hpp"
+#include "profile_pictures.hpp"
 
 namespace flameprobe {
 

@@ -8,6 +8,7 @@
 #include <new>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "command_line.hpp"
 #include "commands.hpp"
@@ -71,21 +72,25 @@ int live([[maybe_unused]] int argc, [[maybe_unused]] char* argv[]) {
 #endif
 }
 
+struct Command {
+    const char* name;
+    int (*run)(int argc, char* argv[]);
+    bool limited = false;  // to a budget of memory: those that start programs would hand it on to them
+};
+constexpr Command commands[] = {
+    {"run", run_command},   {"attach", attach_command}, {"bench", bench_command}, {"compare", compare_command, true},
+    {"stat", stat_command}, {"top", top, true},         {"live", live, true},     {"render", render_program},
+    {"push", push, true},   {"doctor", doctor_command}};
+
 int main_command(int argc, char* argv[]) {
     const std::string_view command = argc > 1 ? argv[1] : "";
-    // Those that start programs would hand the budget on to them.
-    if (command == "compare" || command == "top" || command == "live" || command == "push")
-        set_memory_budget(default_memory_budget());
-    if (command == "run") return run_command(argc - 1, argv + 1);
-    if (command == "attach") return attach_command(argc - 1, argv + 1);
-    if (command == "bench") return bench_command(argc - 1, argv + 1);
-    if (command == "compare") return compare_command(argc - 1, argv + 1);
-    if (command == "stat") return stat_command(argc - 1, argv + 1);
-    if (command == "top") return top(argc - 1, argv + 1);
-    if (command == "live") return live(argc - 1, argv + 1);
-    if (command == "render") return render_program(argc - 1, argv + 1);
-    if (command == "push") return push(argc - 1, argv + 1);
-    if (command == "doctor") return doctor_command(argc - 1, argv + 1);
+    std::vector<std::string> names;
+    for (const Command& known : commands) {
+        names.emplace_back(known.name);
+        if (command != known.name) continue;
+        if (known.limited) set_memory_budget(default_memory_budget());
+        return known.run(argc - 1, argv + 1);
+    }
     if (command == "--help" || command == "-h") return std::fputs(commands_usage, stdout) < 0 ? 1 : 0;
     if (command == "--version")
         return std::printf("flameprobe " FLAMEPROBE_VERSION ", profiles of format %u\n", unsigned{format::version}) < 0
@@ -96,8 +101,7 @@ int main_command(int argc, char* argv[]) {
         std::fputs(commands_usage, stderr);
         return 2;
     }
-    const std::string meant =
-        closest(command, {"run", "attach", "bench", "compare", "stat", "top", "live", "render", "push", "doctor"});
+    const std::string meant = closest(command, names);
     return complain(2, "'" + std::string(command) + "' is no command; " +
                            (meant.empty() ? "try" : "did you mean '" + meant + "'? Try") + " 'flameprobe --help'");
 }

@@ -12,7 +12,7 @@
 #include "render/text.hpp"
 #include "session/engine.hpp"
 #include "session/options.hpp"
-#include "symbolize/kernel_symbols.hpp"
+#include "symbolize/other_names.hpp"
 
 namespace flameprobe {
 

@@ -7,7 +7,7 @@
 #include "doctor_report.hpp"
 #include "output_of.hpp"
 #include "program.hpp"
-#include "render/name_advice.hpp"
+#include "render/run_facts.hpp"
 
 namespace flameprobe {
 

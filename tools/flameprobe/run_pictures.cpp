@@ -20,7 +20,6 @@
 #include "render/text.hpp"
 #include "results.hpp"
 #include "run_check.hpp"
-#include "run_result.hpp"
 #include "run_words.hpp"
 #include "session/output_path.hpp"
 #include "session/run_folder.hpp"

@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "render/short_name.hpp"
+#include "render/describe.hpp"
 #include "render/text.hpp"
 
 namespace flameprobe {

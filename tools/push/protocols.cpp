@@ -8,7 +8,7 @@
 #include "base/clock.hpp"
 #include "export/gzip.hpp"
 #include "export/output.hpp"
-#include "export/profile_values.hpp"
+#include "export/profile_tables.hpp"
 #include "protobuf_fields.hpp"
 
 namespace flameprobe::push {

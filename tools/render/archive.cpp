@@ -1,5 +1,3 @@
-#include "archive.hpp"
-
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -8,11 +6,13 @@
 #include <unordered_map>
 
 #include "base/printed.hpp"
+#include "commands.hpp"
 #include "export/output_file.hpp"
 #include "inputs.hpp"
 #include "outside/processes.hpp"
 #include "outside/reader.hpp"
 #include "profile/writer.hpp"
+#include "progress.hpp"
 #include "symbolize/load_steps.hpp"
 #include "symbolize/raw_profile.hpp"
 
@@ -116,8 +116,6 @@ Result<void> write_to(const std::vector<ProcessPart>& parts, OutputFile& file) {
     return written ? file.commit() : written;
 }
 
-}  // namespace
-
 // Each process by itself, since each has tables of its own, and then together.
 Result<void> archive_profile(const Arguments& arguments, Progress& progress) {
     const std::string& input = arguments.inputs.front();
@@ -143,6 +141,15 @@ Result<void> archive_profile(const Arguments& arguments, Progress& progress) {
     progress.clear();
     for (const std::string& warning : warnings) print_message("flameprobe-render", warning);
     return write_to(archived, file);
+}
+
+}  // namespace
+
+int archive_command(const Arguments& arguments) {
+    Progress progress;
+    const auto archived = archive_profile(arguments, progress);
+    progress.clear();
+    return archived ? done : complain(failed, archived.error().message);
 }
 
 }  // namespace flameprobe

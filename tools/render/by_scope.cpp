@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "export/text.hpp"
-#include "export/totals.hpp"
 #include "render/describe.hpp"
+#include "render/function_totals.hpp"
 #include "render/run_facts.hpp"
 #include "render/text.hpp"
 #include "symbolize/raw_profile.hpp"

@@ -8,14 +8,13 @@
 #include <string>
 #include <utility>
 
-#include "archive.hpp"
 #include "base/printed.hpp"
 #include "export/output_file.hpp"
-#include "export/totals.hpp"
 #include "inputs.hpp"
 #include "page_sources.hpp"
 #include "progress.hpp"
 #include "provenance_file.hpp"
+#include "render/function_totals.hpp"
 #include "render/text.hpp"
 #include "tables.hpp"
 
@@ -177,13 +176,6 @@ int render_command(Arguments& arguments) {
     const bool tells_processes = arguments.tree || (arguments.info && profile->shares.size() > 1);
     if (status == done && tells_processes) print_processes(*profile, arguments);
     return status;
-}
-
-int archive_command(const Arguments& arguments) {
-    Progress progress;
-    const auto archived = archive_profile(arguments, progress);
-    progress.clear();
-    return archived ? done : complain(failed, archived.error().message);
 }
 
 }  // namespace flameprobe

@@ -4,10 +4,10 @@
 
 #include <vector>
 
-#include "export/totals.hpp"
+#include "export/text.hpp"
+#include "render/describe.hpp"
+#include "render/function_totals.hpp"
 #include "render/role.hpp"
-#include "render/short_name.hpp"
-#include "render/thread_groups.hpp"
 
 namespace flameprobe {
 

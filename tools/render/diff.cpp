@@ -5,9 +5,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "export/totals.hpp"
 #include "merge.hpp"
-#include "merge_facts.hpp"
+#include "render/function_totals.hpp"
 #include "render/text.hpp"
 
 namespace flameprobe {

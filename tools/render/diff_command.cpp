@@ -3,12 +3,11 @@
 #include "commands.hpp"
 #include "diff.hpp"
 #include "diff_pictures.hpp"
-#include "diff_table.hpp"
 #include "export/output_file.hpp"
-#include "export/totals.hpp"
 #include "inputs.hpp"
 #include "progress.hpp"
 #include "provenance_file.hpp"
+#include "render/function_totals.hpp"
 
 namespace flameprobe {
 

@@ -2,11 +2,8 @@
 
 #include <cmath>
 
-#include "diff_table.hpp"
-#include "diff_tree.hpp"
 #include "render/describe.hpp"
 #include "render/palette.hpp"
-#include "render/short_name.hpp"
 #include "render/svg_page.hpp"
 #include "render/text.hpp"
 

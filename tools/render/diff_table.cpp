@@ -1,10 +1,9 @@
-#include "diff_table.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
-#include "export/totals.hpp"
+#include "diff_pictures.hpp"
+#include "export/text.hpp"
 #include "render/describe.hpp"
 #include "render/text.hpp"
 #include "tables.hpp"

@@ -1,6 +1,6 @@
-#include "diff_tree.hpp"
-
 #include <unordered_map>
+
+#include "diff_pictures.hpp"
 
 namespace flameprobe {
 

@@ -1,6 +1,6 @@
-#include "foreign_format.hpp"
-
 #include <algorithm>
+
+#include "text_input.hpp"
 
 namespace flameprobe {
 

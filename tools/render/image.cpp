@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 
-#include "image_module.hpp"
 #include "installed_file.hpp"
 
 namespace flameprobe {

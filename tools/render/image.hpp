@@ -21,4 +21,10 @@ std::optional<ImageKind> image_by_path(std::string_view path);
 /// (32,767 pixels), or if librsvg is not there.
 Result<void> write_image(const std::string& svg, ImageKind kind, const ByteSink& out);
 
+/// What libflameprobe-image.so gives. It is opened when an image is asked for: librsvg brings forty libraries, and 9
+/// ms.
+using DrawImage = void(const std::string& svg, ImageKind kind, const ByteSink& out, Result<void>& drawn);
+
 }  // namespace flameprobe
+
+extern "C" flameprobe::DrawImage flameprobe_draw_image;

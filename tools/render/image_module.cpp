@@ -1,12 +1,11 @@
 // PNG and PDF by librsvg and cairo.
-#include "image_module.hpp"
-
 #include <cairo-pdf.h>
 #include <librsvg/rsvg.h>
 
 #include <cmath>
 #include <memory>
 
+#include "image.hpp"
 #include "render/text.hpp"
 
 namespace flameprobe {

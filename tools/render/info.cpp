@@ -4,8 +4,8 @@
 
 #include "base/binary_text.hpp"
 #include "export/text.hpp"
-#include "export/totals.hpp"
 #include "render/describe.hpp"
+#include "render/function_totals.hpp"
 #include "render/run_facts.hpp"
 #include "render/text.hpp"
 #include "symbolize/named_profile.hpp"

@@ -12,10 +12,10 @@
 
 #include "base/clock.hpp"
 #include "base/paths.hpp"
-#include "export/totals.hpp"
 #include "loader.hpp"
 #include "memory_budget.hpp"
 #include "outside/processes.hpp"
+#include "render/function_totals.hpp"
 
 namespace flameprobe {
 

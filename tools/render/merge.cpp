@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "base/hash.hpp"
-#include "merge_facts.hpp"
 
 namespace flameprobe {
 
@@ -24,23 +23,9 @@ void add_alive(NamedProfile& profile) {
 
 ProfileMerger::ProfileMerger(std::optional<RunClock> clock) : clock_(clock) { result_.nodes.emplace_back(); }
 
-std::vector<FunctionId> ProfileMerger::add_functions(const NamedProfile& input) {
-    std::vector<FunctionId> now(input.functions.size());
-    for (FunctionId id = 0; id < now.size(); ++id) {
-        Function function = input.functions[id];
-        for (StringId* text : {&function.name, &function.file, &function.module}) {
-            *text = result_.strings.intern(input.strings.view(*text));
-        }
-        const auto [known, is_new] =
-            functions_.try_emplace(function, static_cast<FunctionId>(result_.functions.size()));
-        if (is_new) result_.functions.push_back(function);
-        now[id] = known->second;
-    }
-    return now;
-}
-
 std::vector<FrameId> ProfileMerger::add_frames(const NamedProfile& input) {
-    const std::vector<FunctionId> functions = add_functions(input);
+    std::vector<FunctionId> functions;
+    for (const Function& function : input.functions) functions.push_back(functions_.add(function, input.strings));
     std::vector<FrameId> now(input.frames.size());
     for (FrameId id = 0; id < now.size(); ++id) {
         const NamedFrame frame{functions[input.frames[id].function], input.frames[id].line, NamedFrame::no_location};

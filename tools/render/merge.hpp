@@ -46,7 +46,6 @@ public:
     const std::vector<NamedCount>& counts() const { return result_.counts; }
 
 private:
-    std::vector<FunctionId> add_functions(const NamedProfile& input);
     std::vector<FrameId> add_frames(const NamedProfile& input);
     std::vector<NodeId> add_nodes(const NamedProfile& input);
     std::vector<ThreadId> add_threads(const NamedProfile& input);
@@ -57,7 +56,7 @@ private:
     NamedProfile result_;
     std::size_t inputs_ = 0;
     std::uint64_t of_folded_ns_ = 1;  // a count of folded text: a period of the first profile that has one
-    std::unordered_map<Function, FunctionId, FunctionHash> functions_;
+    FunctionIds functions_{result_};
     IdTable frames_;   // by function and line
     TrieIndex nodes_;  // by parent and frame
     IdTable counts_;   // by node and thread
@@ -66,5 +65,11 @@ private:
     bool all_have_times_ = true;
     TimeBins times_;  // by count
 };
+
+/// Adds the facts of from's run to `into`: sums where they make sense, "various" where the runs differ. `threads` gives
+/// the ids that from's threads have in `into`.
+void merge_facts(NamedProfile& into, const NamedProfile& from, const std::vector<ThreadId>& threads);
+/// Whether two runs have the same period but for its random part: each run's is up to 2.5 % shorter than asked for.
+bool same_period(const RunInfo& one, const RunInfo& other);
 
 }  // namespace flameprobe

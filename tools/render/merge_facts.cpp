@@ -1,9 +1,8 @@
-#include "merge_facts.hpp"
-
 #include <algorithm>
 #include <map>
 
 #include "base/paths.hpp"
+#include "merge.hpp"
 #include "outside/counters.hpp"
 #include "symbolize/named_profile.hpp"
 

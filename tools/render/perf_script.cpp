@@ -1,10 +1,9 @@
-#include "perf_script.hpp"
-
 #include <algorithm>
 #include <optional>
 
 #include "base/number.hpp"
 #include "export/text.hpp"
+#include "text_input.hpp"
 
 namespace flameprobe {
 

@@ -1,5 +1,3 @@
-#include "pprof_reader.hpp"
-
 #include <algorithm>
 #include <cstdint>
 #include <span>
@@ -9,6 +7,7 @@
 #include "base/binary_text.hpp"
 #include "export/text.hpp"
 #include "protobuf_fields.hpp"
+#include "text_input.hpp"
 
 namespace flameprobe {
 

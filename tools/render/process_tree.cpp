@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "export/text.hpp"
-#include "export/totals.hpp"
+#include "render/function_totals.hpp"
 #include "render/run_facts.hpp"
 #include "render/text.hpp"
 #include "tables.hpp"

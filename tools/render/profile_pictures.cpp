@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "export/totals.hpp"
 #include "inputs.hpp"
 #include "provenance_file.hpp"
+#include "render/function_totals.hpp"
 
 namespace flameprobe {
 

@@ -25,4 +25,11 @@ struct ResultMessages {
 void draw_profile(const std::string& profile, const std::string& stem, const ResultOptions& options,
                   ResultMessages& messages);
 
+// A run's result from the profiles of its processes.
+
+/// `folder` is <out>.run. Writes <out>.fprobe with all processes of the run, and the pictures. The folder is removed
+/// unless a process of the run still writes into it: then the last one to end asks for the result again. Two calls for
+/// one run wait for each other.
+ResultMessages write_run_result(const std::string& folder, const ResultOptions& options);
+
 }  // namespace flameprobe

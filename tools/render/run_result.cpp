@@ -1,5 +1,3 @@
-#include "run_result.hpp"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -25,6 +23,7 @@
 #include "process_tree.hpp"
 #include "profile/format.hpp"
 #include "profile/run_files.hpp"
+#include "profile_pictures.hpp"
 #include "render/run_facts.hpp"
 #include "session/run_folder.hpp"
 #include "symbolize/load_steps.hpp"

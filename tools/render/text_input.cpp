@@ -8,10 +8,6 @@
 #include <optional>
 #include <string_view>
 
-#include "foreign_format.hpp"
-#include "perf_script.hpp"
-#include "pprof_reader.hpp"
-
 namespace flameprobe {
 
 namespace {

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "export/profile_tables.hpp"
-#include "export/profile_values.hpp"
 #include "folded_text.hpp"
 #include "render/run_facts.hpp"
 

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "export/profile_tables.hpp"
-#include "export/profile_values.hpp"
 #include "folded_text.hpp"
 #include "sample_profile.hpp"
 

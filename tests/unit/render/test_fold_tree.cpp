@@ -1,8 +1,8 @@
 #include <doctest/doctest.h>
 
 #include "profile_of.hpp"
+#include "render/call_tree.hpp"
 #include "render/describe.hpp"
-#include "render/fold_tree.hpp"
 
 using namespace flameprobe;
 using test::ProfileOf;

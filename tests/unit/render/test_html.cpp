@@ -9,7 +9,6 @@
 #include "demo_profile.hpp"
 #include "render/function_totals.hpp"
 #include "render/page_parts.hpp"
-#include "render/thread_groups.hpp"
 
 using namespace flameprobe;
 using test::count_of;

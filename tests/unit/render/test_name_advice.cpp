@@ -2,7 +2,6 @@
 
 #include "profile_of.hpp"
 #include "render/flame_graph.hpp"
-#include "render/name_advice.hpp"
 #include "render/run_facts.hpp"
 
 using namespace flameprobe;

@@ -146,7 +146,8 @@ TEST_CASE("each role, and inlined code, has a class of colours of its own") {
             const FrameKind kind = profile.functions[id].kind;
             const bool code = kind == FrameKind::user || kind == FrameKind::inlined;
             if (code && palette->by_module()) continue;
-            CHECK(color[0] == letter_of(roles[id], kind == FrameKind::inlined));
+            const RoleLook& look = look_of(roles[id]);
+            CHECK(color[0] == (kind == FrameKind::inlined ? look.inlined : look.letter));
         }
     }
 }

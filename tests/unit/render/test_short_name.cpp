@@ -1,8 +1,8 @@
 #include <doctest/doctest.h>
 
 #include "profile_of.hpp"
+#include "render/describe.hpp"
 #include "render/role.hpp"
-#include "render/short_name.hpp"
 
 using namespace flameprobe;
 

@@ -1,4 +1,3 @@
-#include "symbolize/near_symbols.hpp"
 
 #include <doctest/doctest.h>
 

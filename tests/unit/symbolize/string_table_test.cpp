@@ -1,8 +1,8 @@
-#include "symbolize/string_table.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
+
+#include "symbolize/named_profile.hpp"
 
 using namespace flameprobe;
 

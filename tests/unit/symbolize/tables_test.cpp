@@ -7,7 +7,7 @@
 
 #include <fstream>
 
-#include "symbolize/kernel_symbols.hpp"
+#include "symbolize/other_names.hpp"
 #include "symbolize/perf_map.hpp"
 #include "symbolize/symbolizer.hpp"
 #include "test_program.hpp"

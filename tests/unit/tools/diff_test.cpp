@@ -9,8 +9,6 @@
 #include <random>
 
 #include "diff_pictures.hpp"
-#include "diff_table.hpp"
-#include "diff_tree.hpp"
 #include "inputs.hpp"
 #include "profile_of.hpp"
 

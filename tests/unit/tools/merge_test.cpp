@@ -9,12 +9,13 @@
 #include <vector>
 
 #include "export/output.hpp"
-#include "export/totals.hpp"
+#include "export/text.hpp"
 #include "gates.hpp"
 #include "process_tree.hpp"
 #include "profile_of.hpp"
 #include "render/call_tree.hpp"
 #include "render/describe.hpp"
+#include "render/function_totals.hpp"
 #include "render/role.hpp"
 #include "render/run_facts.hpp"
 

@@ -4,7 +4,7 @@
 
 #include "base/binary_text.hpp"
 #include "export/text.hpp"
-#include "render/short_name.hpp"
+#include "render/describe.hpp"
 #include "render/text.hpp"
 
 namespace flameprobe::bench {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "bench_file.hpp"
-#include "render/short_name.hpp"
+#include "render/describe.hpp"
 #include "render/text.hpp"
 
 namespace flameprobe::bench {

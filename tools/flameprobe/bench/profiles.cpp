@@ -7,13 +7,13 @@
 
 #include "export/output.hpp"
 #include "export/output_file.hpp"
-#include "export/totals.hpp"
+#include "export/text.hpp"
 #include "image.hpp"
 #include "inputs.hpp"
 #include "merge.hpp"
 #include "outside/byte_stream.hpp"
 #include "outside/reader.hpp"
-#include "render/thread_groups.hpp"
+#include "render/function_totals.hpp"
 #include "symbolize/load.hpp"
 #include "symbolize/raw_profile.hpp"
 

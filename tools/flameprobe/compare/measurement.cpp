@@ -10,8 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "export/totals.hpp"
+#include "export/text.hpp"
 #include "inputs.hpp"
+#include "render/function_totals.hpp"
 
 namespace flameprobe::compare {
 

@@ -7,7 +7,7 @@
 #include "base/clock.hpp"
 #include "base/output_directory.hpp"
 #include "base/proc.hpp"
-#include "export/totals.hpp"
+#include "render/function_totals.hpp"
 
 namespace flameprobe {
 

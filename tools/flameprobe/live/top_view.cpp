@@ -6,12 +6,11 @@
 #include <utility>
 
 #include "base/number.hpp"
-#include "export/totals.hpp"
+#include "export/text.hpp"
 #include "outside/counters.hpp"
 #include "render/describe.hpp"
-#include "render/lock_table.hpp"
+#include "render/function_totals.hpp"
 #include "render/run_facts.hpp"
-#include "render/short_name.hpp"
 #include "render/text.hpp"
 
 namespace flameprobe {

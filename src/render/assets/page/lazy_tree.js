@@ -53,7 +53,7 @@ export class LazyTree {
   allKids(node) { return node.made ??= this.expand(node); }
   // Frames that only lead to one another, all of one width, are one box but for the last; it has them as `folded`. Of
   // others' code little may leave on the way: that stands on the box too, `behind` so many of its frames, and is `leaving`
-  // with what ends there. What may be folded is the profile's to say (fold_tree.hpp).
+  // with what ends there. What may be folded is the profile's to say (render/call_tree.hpp).
   fold(first) {
     const {functions: {kind, name, role}, folding: {longest, kinds, rare, others, leaving}} = this.profile, chain = [first], least = first.total * (1 - leaving / 100);
     const leads = (node) => kinds.includes(kind[node.fn]) && !node.open && !this.look.opened?.has(name[node.fn]);
