@@ -149,8 +149,10 @@ Result<void> write_page(const NamedProfile& profile, const FlameGraphOptions& op
     const auto preview = preview_markup(profile, *palette, options, sides == nullptr);
     if (!preview) return preview.error();
     std::string elements = data_elements("", *data);
+    FlameGraphOptions of_others = options;
+    of_others.source = nullptr;  // it is of the first event, whose functions have other numbers
     for (const NamedProfile& other : profile.others) {
-        const auto its = page_data(other, *palette, options);
+        const auto its = page_data(other, *palette, of_others);
         if (!its) return its.error();
         elements += data_elements("-" + other.run.event, *its);
     }

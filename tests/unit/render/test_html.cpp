@@ -118,6 +118,19 @@ TEST_CASE("the same profile gives the same page") {
     CHECK(html_of(test::demo_profile()) == html_of(test::demo_profile()));
 }
 
+TEST_CASE("the source in a page is the first event's") {
+    NamedProfile profile = test::demo_profile();
+    profile.others.push_back(test::demo_profile());
+    profile.others.front().run.event = "offcpu";
+    PageSource source;
+    source.functions.emplace_back().function = 1;
+    FlameGraphOptions options;
+    options.source = &source;
+    const std::string html = html_of(profile, options);
+    CHECK(nlohmann::json::parse(inflated(html, "profile")).contains("source"));
+    CHECK_FALSE(nlohmann::json::parse(inflated(html, "profile-offcpu")).contains("source"));
+}
+
 TEST_CASE("no name can end the script, and nothing is loaded from elsewhere") {
     ProfileOf made;
     made.stack({"</script><script>alert(1)</script>", "<!--", "@PROFILE@"}, 3);
