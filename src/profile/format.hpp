@@ -2,7 +2,10 @@
 // together.
 #pragma once
 
+#include <zlib.h>
+
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -68,9 +71,24 @@ struct BlockHeader {
 
 using BlockHeaderBytes = std::array<char, format::block_header_size>;
 
+static_assert(std::endian::native == std::endian::little && sizeof(BlockHeader) == format::block_header_size);
+
+inline std::uint32_t checksum_of(const BlockHeader& header, std::string_view payload) {
+    uLong crc = crc32(0, reinterpret_cast<const Bytef*>(&header), offsetof(BlockHeader, checksum));
+    if (payload.empty()) return static_cast<std::uint32_t>(crc);  // crc32_z takes no null pointer
+    crc = crc32_z(crc, reinterpret_cast<const Bytef*>(payload.data()), payload.size());
+    return static_cast<std::uint32_t>(crc);
+}
+
 /// The header that belongs in front of `payload`.
-BlockHeaderBytes make_block_header(format::BlockType type, std::string_view payload);
-BlockHeader parse_block_header(const BlockHeaderBytes& bytes);
-bool checksum_matches(const BlockHeader& header, std::string_view payload);
+inline BlockHeaderBytes make_block_header(format::BlockType type, std::string_view payload) {
+    BlockHeader header{static_cast<std::uint32_t>(type), static_cast<std::uint32_t>(payload.size())};
+    header.checksum = checksum_of(header, payload);
+    return std::bit_cast<BlockHeaderBytes>(header);
+}
+inline BlockHeader parse_block_header(const BlockHeaderBytes& bytes) { return std::bit_cast<BlockHeader>(bytes); }
+inline bool checksum_matches(const BlockHeader& header, std::string_view payload) {
+    return checksum_of(header, payload) == header.checksum;
+}
 
 }  // namespace flameprobe

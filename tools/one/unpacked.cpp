@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <climits>
 #include <filesystem>
@@ -15,12 +16,25 @@
 
 #include "base/descriptor.hpp"
 #include "base/output_directory.hpp"
-#include "packed_files.hpp"
 #include "remover.hpp"
+
+// Of packed.S, which the script `pack` writes.
+extern "C" const char packed_libflameprobe[], packed_libflameprobe_end[], packed_libflameprobe_core[],
+    packed_libflameprobe_core_end[], packed_libflameprobe_alloc[], packed_libflameprobe_alloc_end[];
 
 namespace flameprobe {
 
 namespace {
+
+/// A file that this program has in itself.
+struct PackedFile {
+    std::string_view name, bytes;
+};
+
+const std::array packed_files = {
+    PackedFile{"libflameprobe.so", {packed_libflameprobe, packed_libflameprobe_end}},
+    PackedFile{"libflameprobe-core.so", {packed_libflameprobe_core, packed_libflameprobe_core_end}},
+    PackedFile{"libflameprobe-alloc.so", {packed_libflameprobe_alloc, packed_libflameprobe_alloc_end}}};
 
 /// Where a directory of our own may be made, the best first. Programs that root starts may become other users, who
 /// still have to read it, and have no way into root's XDG_RUNTIME_DIR.
@@ -96,7 +110,7 @@ Result<std::string> unpack() {
     if (!directory) return directory;
     start_remover(*directory);
     bool all = copy_of_this_program(*directory + "/" + drawing_copy);
-    for (const PackedFile& file : packed_files())
+    for (const PackedFile& file : packed_files)
         all = all && write_file(*directory + "/" + std::string(file.name), file.bytes);
     if (!all) return Error{*directory + " cannot be written: " + error_text(errno)};
     return directory;
@@ -106,8 +120,7 @@ Result<std::string> unpack() {
 
 Result<std::string> unpacked_file(const std::string& name) {
     const std::string wanted = last_name(name);
-    const auto& files = packed_files();
-    if (std::none_of(files.begin(), files.end(), [&wanted](const PackedFile& file) { return file.name == wanted; }))
+    if (std::ranges::find(packed_files, wanted, &PackedFile::name) == packed_files.end())
         return Error{wanted + " is not part of this flameprobe, which is one file"};
     static const Result<std::string> directory = unpack();
     if (!directory) return directory;

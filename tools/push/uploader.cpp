@@ -5,9 +5,10 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "base/printed.hpp"
-#include "push/pieces.hpp"
 #include "push/protocols.hpp"
 #include "push/report.hpp"
 
@@ -16,6 +17,7 @@ namespace flameprobe::push {
 namespace {
 
 constexpr std::size_t most_windows_at_once = 500;
+constexpr std::size_t most_samples = 15'000;       // of a request: Pyroscope takes 16,000
 constexpr std::size_t windows_to_probe_with = 16;  // while the server is away
 
 volatile sig_atomic_t ended = 0;
@@ -27,6 +29,58 @@ void say(const std::string& sentence) { print_message("flameprobe push", sentenc
 void say_if_failed(const Result<void>& done) {
     if (!done) say(done.error().message);
 }
+
+/// Divides a profile into as few requests as the server's limits permit, made one at a time. The profile must not be
+/// used meanwhile: it then has the samples of the current request only.
+class Pieces {
+public:
+    /// `labels` has service_name. Limits: most_samples and settings.most_request_bytes, uncompressed.
+    Pieces(NamedProfile& profile, const Labels& labels, const Settings& settings)
+        : profile_(profile),
+          options_{settings.threads, labels, false},
+          settings_(settings),
+          counts_(std::move(profile.counts)),
+          left_{{0, counts_.size()}} {}
+
+    /// The request that is due, or null after the last.
+    const Request* current() {
+        while (!request_ && !left_.empty()) {
+            const Range range = left_.back();
+            if (range.end - range.begin > most_samples && halve()) continue;
+            profile_.counts.assign(counts_.begin() + static_cast<std::ptrdiff_t>(range.begin),
+                                   counts_.begin() + static_cast<std::ptrdiff_t>(range.end));
+            request_ = request_for(profile_, options_, settings_);
+            if (request_->profile_bytes > settings_.most_request_bytes) halve();
+        }
+        return request_ ? &*request_ : nullptr;
+    }
+    void next() {
+        request_.reset();
+        left_.pop_back();
+    }
+    /// Divides the current request in two, after the server found it too large. False if it has only one sample.
+    bool halve() {
+        const Range range = left_.back();
+        if (range.end - range.begin < 2) return false;
+        const std::size_t middle = range.begin + (range.end - range.begin) / 2;
+        left_.back() = {middle, range.end};
+        left_.push_back({range.begin, middle});
+        request_.reset();
+        return true;
+    }
+
+private:
+    struct Range {
+        std::size_t begin = 0, end = 0;
+    };
+
+    NamedProfile& profile_;
+    const ServerOptions options_;
+    const Settings& settings_;
+    const std::vector<NamedCount> counts_;
+    std::vector<Range> left_;  // the current one last
+    std::optional<Request> request_;
+};
 
 std::string describe(const Answer& answer) {
     const std::string text = answer.text.substr(0, std::min<std::size_t>(answer.text.find('\n'), 300));
