@@ -23,7 +23,6 @@ __attribute__((tls_model("initial-exec"))) constinit thread_local Record* set_as
 __attribute__((tls_model("initial-exec"))) constinit thread_local int exempt_depth = 0;
 __attribute__((tls_model("initial-exec"))) constinit thread_local int rounds = 0;  // of the destructors at its end
 
-constinit std::atomic<void (*)()> wake_by{nullptr};
 constinit pthread_key_t at_end;
 constinit bool has_key = false;
 
@@ -97,13 +96,6 @@ handler::CellHead* claim_cell(State& state, size_t size, uint64_t random) noexce
     return nullptr;
 }
 
-void wake_collector(State& state) noexcept {
-    void (*const wake)() = wake_by.load(std::memory_order_acquire);
-    if (wake != nullptr && state.samples.may_call.load(std::memory_order_relaxed) &&
-        !state.woken.exchange(true, std::memory_order_relaxed))
-        wake();
-}
-
 /// The stack is known by the collector's proof, once it has seen a sample of the thread.
 handler::OwnStack own_stack(const Record* record) noexcept {
     if (record == nullptr || record->stack_of.load(std::memory_order_acquire) != record->claims) return {};
@@ -129,11 +121,7 @@ void take_sample(State& state, const Record* record, void* address, size_t size,
     cpu::own_registers(cell->registers);
     cell->stack_bytes = static_cast<uint32_t>(copy_stack(state.samples, own_stack(record), cell->registers.sp(),
                                                          handler::SamplePool::stack(cell), state.samples.stack_bytes));
-    // Copies of deep stacks are taken away sooner, so that their memory stays small.
-    constexpr size_t most_in_use = size_t{1} << 20;
-    const bool is_much = size_t{state.samples.pool.index(cell)} * cell->stack_bytes >= most_in_use;
     state.samples.pool.publish(cell);
-    if (is_much || state.samples.pool.is_scarce_after(cell)) wake_collector(state);
     if (id == 0 || kind == Kind::mapping) return;
     // What was alive there was freed by a way that is not seen.
     if (asked_about.may_have(address)) Leaving(address).is_gone();
@@ -227,8 +215,6 @@ void Unmapping::is_done(const void* moved_to) noexcept {
     what.moved_to = reinterpret_cast<uintptr_t>(moved_to);
     if (!state->live.unmapped(what)) state->untracked.fetch_add(1, std::memory_order_relaxed);
 }
-
-void wake_collector_by(void (*wake)()) noexcept { wake_by.store(wake, std::memory_order_release); }
 
 bool is_exempt() noexcept { return own_record == &exempt_record; }
 

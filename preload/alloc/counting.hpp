@@ -58,7 +58,6 @@ struct Leaving {
 
 bool is_exempt() noexcept;
 State* state() noexcept;
-void wake_collector_by(void (*wake)()) noexcept;
 void exempt_this_thread(int begin) noexcept;
 /// To be called once, early.
 void prepare() noexcept;

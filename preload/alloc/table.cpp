@@ -48,7 +48,6 @@ extern "C" __attribute__((visibility("default"))) const flameprobe::alloc::Table
     table = {.version = flameprobe::alloc::table_version,
              .state = flameprobe::alloc::state,
              .exempt = flameprobe::alloc::exempt_this_thread,
-             .wake_by = flameprobe::alloc::wake_collector_by,
              .go_silent = flameprobe::alloc::go_silent,
              .reached = flameprobe::alloc::reached,
              .code_begin = reinterpret_cast<uintptr_t>(__ehdr_start),

@@ -117,7 +117,6 @@ void Allocations::count() {
 // What was freed is taken first: each such allocation's cell is full by then.
 void Allocations::gather() {
     calls_.look(state_.samples, monotonic_ns());
-    state_.woken.store(false, std::memory_order_relaxed);
     state_.live.take_freed(
         [this](const alloc::LiveTable::Freed& each) { (each.bytes == 0 ? freed_ : unmapped_).push_back(each); });
     std::ranges::stable_sort(unmapped_, std::greater(), &alloc::LiveTable::Freed::time_ns);

@@ -150,12 +150,6 @@ void use_services(const flameprobe_services* services) {
     host_sigaction = services->sigaction;
     if (services->create_thread != nullptr) create_thread = services->create_thread;
     alloc::use_table(static_cast<const alloc::Table*>(services->allocations));
-    if (alloc::table() != nullptr) {
-        alloc::table()->wake_by([] {
-            if (Session* session = current_session(); session != nullptr && !host_is_filtered)
-                session->wake_collector();
-        });
-    }
     read_unit_counts_by({.read =
                              [] {
                                  std::array<flameprobe_unit_count, 256> found;

@@ -53,7 +53,6 @@ struct State {
     std::atomic<bool> on{true};
     std::atomic<bool> attended{false};    // there is a collector: before, few cells are used
     std::atomic<bool> unattended{false};  // some have been
-    std::atomic<bool> woken{false};       // the collector was told that cells become scarce
     bool tracks_frees = false;
     std::size_t bytes = 0;  // of all this memory, which begins here
     std::uint64_t mean = 0;
@@ -82,8 +81,6 @@ struct Table {
     State* (*state)() noexcept;
     /// The calling thread's allocations are ours from here on, and do not count; nested. 0: no more.
     void (*exempt)(int begin) noexcept;
-    /// What wakes the collector, in any thread and in signal handlers.
-    void (*wake_by)(void (*wake)()) noexcept;
     /// From here on no sample makes a system call or reads the fine clock, in children too. Async-signal-safe.
     void (*go_silent)() noexcept;
     /// Whether the host's malloc is the one that counts.
@@ -91,7 +88,7 @@ struct Table {
     /// The library's code, whose frames no stack shows.
     std::uintptr_t code_begin, code_end;
 };
-inline constexpr std::uint32_t table_version = 3;
+inline constexpr std::uint32_t table_version = 4;
 
 /// What the calling thread allocates while it lives is ours, and does not count as the host's.
 class Exempted {

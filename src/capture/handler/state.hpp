@@ -64,8 +64,6 @@ public:
         return static_cast<std::uint32_t>(static_cast<std::size_t>(reinterpret_cast<const std::byte*>(cell) - cells_) /
                                           cell_bytes_);
     }
-    /// Whether so many cells are in use that the collector should come soon.
-    bool is_scarce_after(CellHead* cell) const noexcept { return index(cell) >= count_ / 8; }
     /// Release: partner of the acquire in full().
     void publish(CellHead* cell) noexcept { states_[index(cell)].store(full_cell, std::memory_order_release); }
 
