@@ -143,7 +143,7 @@ class Fibers(Case):
                         whole += hits
                     # A slow machine reads late, never wrongly. Frames that lead down are not compared with other samples'.
                     if not EMULATED and kind == "called":
-                        self.assertGreater(whole / sum(hits for _, hits in stacks), 0.9)
+                        self.assertGreater(whole / sum(hits for _, hits in stacks), 0.8)
 
     def test_code_in_another_functions_frame(self):
         if platform.machine() != "x86_64":

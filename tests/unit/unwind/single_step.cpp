@@ -1,6 +1,7 @@
 #include "single_step.hpp"
 
 #include <elf.h>
+#include <sched.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -62,6 +63,23 @@ private:
     std::vector<Entry> entries_;
 };
 
+/// Each step wakes the other process: on another CPU, which may be asleep, that takes five times as long.
+class OnOneCpu {
+public:
+    OnOneCpu() {
+        ::sched_getaffinity(0, sizeof before_, &before_);
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(static_cast<unsigned>(::sched_getcpu()), &one);
+        ::sched_setaffinity(0, sizeof one, &one);
+    }
+    ~OnOneCpu() { ::sched_setaffinity(0, sizeof before_, &before_); }
+    OnOneCpu(const OnOneCpu&) = delete;
+
+private:
+    cpu_set_t before_;
+};
+
 [[noreturn]] void run_traced(void (*function)()) {
     if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) ::_exit(77);
     ::raise(SIGSTOP);
@@ -89,6 +107,7 @@ Snapshot snapshot_of(pid_t child, std::size_t stack_bytes) {
 
 Stepped single_step(void (*function)(), const Stepping& stepping, const std::function<void(const Instant&)>& watch,
                     const std::function<void()>& jumped) {
+    const OnOneCpu both;
     const pid_t child = ::fork();
     if (child == 0) run_traced(function);
     int status = 0;
