@@ -201,7 +201,8 @@ class Run(unittest.TestCase):
             self.assertEqual(self.flameprobe("sh", "-c", f"kill -{int(number)} $$")[0], -number)
 
     def test_commands_that_cannot_be_run(self):
-        self.assertEqual(self.flameprobe("no-such-command")[0], 127)
+        # Not the caller's path: execvp(3) tells of a folder there that may not be read, rather than of no such program.
+        self.assertEqual(self.flameprobe("no-such-command", env={**os.environ, "PATH": "/usr/bin:/bin"})[0], 127)
         self.assertEqual(self.flameprobe("/tmp")[0], 126)
         self.assertEqual(self.flameprobe()[0], 2)
         self.assertEqual(self.flameprobe("--bogus")[0], 2)
