@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
+#include <utility>
 
 #include "alone.hpp"
 #include "base/host_process.hpp"
@@ -10,15 +11,24 @@
 
 using namespace flameprobe;
 
+namespace {
+
+/// Never deleted, as the collector that has a reference to it: its thread may still use them.
+template <class T, class... Arguments>
+T& kept_for_thread(Arguments&&... arguments) {
+    return *new T(std::forward<Arguments>(arguments)...);
+}
+
+}  // namespace
+
 TEST_CASE("a forked child that ends at once has opened nothing") {
-    Options options;
+    Options& options = kept_for_thread<Options>();
     options.out = "/nowhere/%p";
     options.frequency = 1;  // the longest wait
     PathFacts facts;
     facts.executable = "unit";
-    Log log(LogMode::quiet, "");
-    static Collector* const kept =
-        new Collector(options, facts, {.keep = false}, log);  // never deleted: its thread may still use it
+    Log& log = kept_for_thread<Log>(LogMode::quiet, "");
+    static Collector* const kept = new Collector(options, facts, {.keep = false}, log);
     Collector& collector = *kept;
     CommandQueue& commands = collector.commands();
     const std::uint32_t start = commands.ask(request_start);
@@ -33,12 +43,12 @@ TEST_CASE("a forked child that ends at once has opened nothing") {
 }
 
 TEST_CASE("a forked child that ends while its collector waits neither asks it nor waits for it") {
-    Options options;
+    Options& options = kept_for_thread<Options>();
     options.out = "/nowhere/%p";
     options.frequency = 1;
     PathFacts facts;
     facts.executable = "unit";
-    Log log(LogMode::quiet, "");
+    Log& log = kept_for_thread<Log>(LogMode::quiet, "");
     static Collector* const kept = new Collector(options, facts, {.keep = false}, log);
     Collector& collector = *kept;
     CHECK_FALSE(collector.birth().end());  // it is no child
@@ -69,13 +79,13 @@ TEST_CASE("a forked child that has used the least CPU time is accounted for, tho
 }
 
 TEST_CASE("a forked child's collector still waits when the child has used 10 ms of a long period") {
-    Options options;
+    Options& options = kept_for_thread<Options>();
     options.out = "/nowhere/%p";
     options.frequency = 1;
     options.least_cpu_ns = 3'600'000'000'000;
     PathFacts facts;
     facts.executable = "unit";
-    Log log(LogMode::quiet, "");
+    Log& log = kept_for_thread<Log>(LogMode::quiet, "");
     static Collector* const kept = new Collector(options, facts, {.keep = false}, log);
     Collector& collector = *kept;
     collector.birth().begin(collector.commands().ask(request_start));
