@@ -1,7 +1,6 @@
 #include "single_step.hpp"
 
 #include <elf.h>
-#include <sched.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -10,6 +9,7 @@
 #include <csignal>
 #include <utility>
 
+#include "../one_cpu.hpp"
 #include "traced.hpp"
 
 namespace flameprobe::testing {
@@ -61,23 +61,6 @@ private:
         return false;
     }
     std::vector<Entry> entries_;
-};
-
-/// Each step wakes the other process: on another CPU, which may be asleep, that takes five times as long.
-class OnOneCpu {
-public:
-    OnOneCpu() {
-        ::sched_getaffinity(0, sizeof before_, &before_);
-        cpu_set_t one;
-        CPU_ZERO(&one);
-        CPU_SET(static_cast<unsigned>(::sched_getcpu()), &one);
-        ::sched_setaffinity(0, sizeof one, &one);
-    }
-    ~OnOneCpu() { ::sched_setaffinity(0, sizeof before_, &before_); }
-    OnOneCpu(const OnOneCpu&) = delete;
-
-private:
-    cpu_set_t before_;
 };
 
 [[noreturn]] void run_traced(void (*function)()) {

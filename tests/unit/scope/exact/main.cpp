@@ -3,7 +3,6 @@
 //
 // usage: exact step|random [SECONDS]      EXACT_VERBOSE=1 prints every difference on stderr; else the first
 // scopes that were found and are not open
-#include <sched.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -19,6 +18,7 @@
 #include <thread>
 #include <utility>
 
+#include "../../one_cpu.hpp"
 #include "observer.hpp"
 #include "work.hpp"
 
@@ -69,17 +69,9 @@ void begin(int number) {
     ::_exit(0);
 }
 
-/// The tracer and the traced take turns: on one CPU a turn is a context switch, on two it wakes an idle one up each
-/// time.
-void stay_on_this_cpu() {
-    cpu_set_t only;
-    CPU_ZERO(&only);
-    CPU_SET(::sched_getcpu(), &only);
-    ::sched_setaffinity(0, sizeof only, &only);
-}
-
 /// Looks before every instruction of the case. False if the child did not end well.
 bool step_through(const Case& work, Counts& counts) {
+    const flameprobe::testing::OnOneCpu both;
     const pid_t child = ::fork();
     if (child == 0) be_stepped(work);
     int status = 0;
@@ -163,7 +155,6 @@ int main(int argc, char** argv) {
     const exact::Copy copies[] = {EXACT_COPIES(LIST)};
     const bool step = argc > 1 && std::string(argv[1]) == "step";
     const std::chrono::milliseconds time(static_cast<int>((argc > 2 ? std::atof(argv[2]) : 2.0) * 1000));
-    if (step) exact::stay_on_this_cpu();
     bool good = true;
     for (const auto& copy : copies) {
         exact::Counts counts;
