@@ -185,7 +185,8 @@ class Fibers(Case):
                         expected = [f"first_{name}", f"turn_{name}"]
                         self.assertIn(name, "ab")
                         self.assertEqual([start, *frames[:2]], [kind, *expected[:len(frames)]])
-                        self.assertIn([frame.removesuffix("@plt") for frame in frames[2:3]], ([], [f"work_{name}"], ["swap"], ["clock"]))
+                        called = {f"work_{name}", "swap", "clock", "_exit"}
+                        self.assertLessEqual({frame.removesuffix("@plt") for frame in frames[2:3]}, called)
 
     def test_coroutines_of_boost(self):
         if not target("fibers-boost").exists():
