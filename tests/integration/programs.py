@@ -208,7 +208,7 @@ import hashlib, json, re, threading, time
 end = time.monotonic() + {seconds}
 def goes_on():  # on a busy machine for longer, until there is something to sample
     now = time.monotonic()
-    return now < end or (now < end + 60 and time.process_time() < {seconds} / 4)
+    return now < end or (now < end + 60 and time.process_time() < {seconds} / 2)
 def parse(text): return json.loads(text)
 def digest(data): return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
 def search(text): return sorted(re.findall(r'[a-f]+[0-9]+', text), key=len)
