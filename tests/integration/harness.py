@@ -51,6 +51,11 @@ def sized(quick, every, emulated=None):
     return every if SIZE == "all" else quick
 
 
+def beside_others(seconds):
+    """For -d: a program that others keep from its CPU has what it has in `seconds` alone in so many more."""
+    return f"{round(1000 * seconds * min(max(os.getloadavg()[0] / os.cpu_count(), 1), 8))}ms"
+
+
 # For tests whose subject is not how a sample is taken: what only the signal engine has is left to its own tests in the quick set.
 MAIN_ENGINES = sized(ENGINES[:2], ENGINES)
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from container import container
 from figures import is_sample
-from harness import (COMMAND, RENDER, Case, clean_environment, ordinary_user, profiled, read_folded, run, shares, sized, started, stolen_ns,
-                     stolen_seconds, target, wait_until)
+from harness import (COMMAND, RENDER, Case, beside_others, clean_environment, ordinary_user, profiled, read_folded, run, shares, sized,
+                     started, stolen_ns, stolen_seconds, target, wait_until)
 
 # Busy for half of the time, so that tests beside it go on.
 SPIN = "\n".join(["import os, sys, threading, time", "def spin():", "    while True:", "        sum(range(100000))", "        time.sleep(0.002)"])
@@ -92,7 +92,7 @@ class Programs(Attach):
         server, port = self.redis()
         self.load(port)
         before = descriptors_and_threads(server.pid)
-        stem, ran = self.attach("-d", "1s", "-F", "999", server.pid)
+        stem, ran = self.attach("-d", beside_others(1), "-F", "999", server.pid)
         self.assertEqual(descriptors_and_threads(server.pid)[1], before[1])
         stacks, told = self.stacks(stem), self.facts(stem)
         self.assertIn("attached to process", ran.stderr)
@@ -375,7 +375,7 @@ class Odd(Attach):
             "    libc.mmap(None, page, 5, 1, one, 0)", "    os.close(one)",
             "open('ready', 'w')", "spin()")))
         wait_until((self.directory / "ready").exists, 60, "27,000 regions")
-        stem, _ = self.attach("-d", "1s", "-F", "999", program.pid)
+        stem, _ = self.attach("-d", beside_others(1), "-F", "999", program.pid)
         sampled, every = shares(self.stacks(stem), "_start")
         self.assertGreater(sampled, 0.5 * every)
 
@@ -391,7 +391,7 @@ class BesideTheLibrary(Attach):
         self.addCleanup(server.stdout.close)
         self.start(target("demo-load"), port, "300")
         time.sleep(0.5)
-        stem, _ = self.attach("-d", sized("2s", "4s"), "-F", "1999", server.pid)
+        stem, _ = self.attach("-d", beside_others(sized(2, 4)), "-F", "1999", server.pid)
         server.terminate()
         self.assertEqual(server.wait(60), 0)
         wait_until(lambda: (directory / "in.folded").exists(), 60, "the library's result")
@@ -419,7 +419,7 @@ class OrdinaryUser(Attach):
         user = ordinary_user(self)
         server, port = self.redis(user)
         self.load(port)
-        stem, _ = self.attach("-d", "1s", "-F", "999", server.pid, user=user)
+        stem, _ = self.attach("-d", beside_others(1), "-F", "999", server.pid, user=user)
         stacks = self.stacks(stem)
         sampled = [(frames, count) for frames, count in stacks if frames[-1] != "[kernel, not permitted]"]
         rooted, every = shares(sampled, "_start")
