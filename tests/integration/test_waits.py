@@ -108,7 +108,9 @@ class Waits(Case):
         for thread, of in said.items():
             if thread == "waits":
                 continue  # its life began before sampling
-            self.assertAlmostEqual((off[thread] + of["cpu"]) / of["life"], 1, delta=0.03, msg=thread)
+            # What it waits for its CPU before it first reads its clock, and after the last time, is in no life that it tells.
+            late = sum(seconds for what, seconds in of.items() if what.startswith("late_"))
+            self.assertAlmostEqual((off[thread] + of["cpu"]) / of["life"], 1, delta=0.03 + 0.25 * late / of["life"], msg=thread)
 
     def test_every_output_has_both(self):
         """The same sum everywhere: folded text, pprof, speedscope, Firefox, JSON, and the tables of flameprobe-render."""
