@@ -11,7 +11,6 @@
 // Async-signal-safe, as sigaction is: the table is written before the kernel's disposition changes, without a lock. Two
 // threads that set one signal at the same time race here as they do in the kernel.
 
-#include <errno.h>
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>

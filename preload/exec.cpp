@@ -5,8 +5,6 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core.hpp"

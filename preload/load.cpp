@@ -1,7 +1,4 @@
 // The beginning and the end of a process.
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "core.hpp"
 #include "own_allocations.hpp"

@@ -8,7 +8,6 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/gmon.h>
-#include <unistd.h>
 
 #include "interpose.hpp"
 #include "parts.hpp"

@@ -1,5 +1,4 @@
 // C's allocation functions.
-#include <errno.h>
 #include <stddef.h>
 
 #include "counting.hpp"

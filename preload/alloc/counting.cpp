@@ -6,7 +6,6 @@
 #include <sys/syscall.h>
 
 #include "base/clock.hpp"
-#include "capture/alloc/state.hpp"
 #include "capture/handler/stack_copy.hpp"
 #include "cpu/signal_frame.hpp"
 #include "memory.hpp"

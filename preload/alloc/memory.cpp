@@ -5,14 +5,11 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <new>
 
-#include "capture/alloc/state.hpp"
 #include "capture/handler/raw_system_call.hpp"
 #include "cpu/instructions.hpp"
-#include "next.hpp"
 
 namespace flameprobe::alloc {
 namespace {

@@ -4,12 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 
 #include "base/host_process.hpp"
-#include "base/proc.hpp"
 #include "base/result.hpp"
 #include "capture/perf_event.hpp"
 

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <utility>
 
 #include "base/clock.hpp"
 #include "base/hash.hpp"

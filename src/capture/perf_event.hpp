@@ -3,7 +3,6 @@
 
 #include <linux/perf_event.h>
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>

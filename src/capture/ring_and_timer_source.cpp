@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/clock.hpp"
 #include "capture/event_source.hpp"
 #include "capture/kernel_share.hpp"
 #include "capture/timer_source.hpp"

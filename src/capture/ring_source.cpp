@@ -2,7 +2,6 @@
 //
 // Each thread has one event of its own for all CPUs. The descriptors live in the collector's own table, so the host can
 // neither see, run out of, nor close them.
-#include <unistd.h>
 
 #include <algorithm>
 #include <span>

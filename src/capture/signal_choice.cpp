@@ -3,7 +3,6 @@
 #include <signal.h>
 #include <sys/time.h>
 
-#include <string>
 #include <vector>
 
 #include "base/proc.hpp"

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "base/clock.hpp"
 #include "base/host_process.hpp"

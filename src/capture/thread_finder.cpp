@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/clock.hpp"
-#include "base/proc.hpp"
 #include "capture/perf_event.hpp"
 
 namespace flameprobe {

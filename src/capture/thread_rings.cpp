@@ -4,11 +4,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <utility>
 
-#include "base/clock.hpp"
 #include "base/host_process.hpp"
 #include "base/proc.hpp"
 #include "capture/perf_record.hpp"

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "capture/handler/handler.hpp"
-#include "capture/timer_slots.hpp"
 
 namespace flameprobe {
 

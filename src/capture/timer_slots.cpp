@@ -1,11 +1,8 @@
 #include "capture/timer_slots.hpp"
 
-#include <time.h>
-
 #include <algorithm>
 
 #include "base/host_process.hpp"
-#include "base/proc.hpp"
 #include "capture/handler/handler.hpp"
 #include "capture/signal_choice.hpp"
 

@@ -1,9 +1,7 @@
 #include "collect/allocations.hpp"
 
-#include <algorithm>
 #include <functional>
 #include <string>
-#include <unordered_map>
 #include <utility>
 
 #include "base/clock.hpp"

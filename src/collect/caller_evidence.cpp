@@ -1,11 +1,9 @@
 #include "collect/caller_evidence.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 #include "base/hash.hpp"
-#include "collect/stack_junction.hpp"
 
 namespace flameprobe {
 

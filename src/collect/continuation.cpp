@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <functional>
 
 #include "base/self_memory.hpp"
-#include "collect/stack_junction.hpp"
 
 namespace flameprobe {
 

@@ -5,7 +5,6 @@
 #include <sys/syscall.h>
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 #include <utility>
 

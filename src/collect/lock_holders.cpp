@@ -1,7 +1,6 @@
 #include "collect/lock_holders.hpp"
 
 #include <algorithm>
-#include <span>
 
 #include "base/clock.hpp"
 #include "base/proc.hpp"

@@ -2,14 +2,11 @@
 
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cinttypes>
 #include <cstdio>
 #include <memory>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "base/host_process.hpp"
 #include "base/paths.hpp"

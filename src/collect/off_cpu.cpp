@@ -1,10 +1,6 @@
 #include "collect/off_cpu.hpp"
 
-#include <algorithm>
-#include <utility>
-
 #include "base/clock.hpp"
-#include "base/elementary.hpp"
 #include "base/host_process.hpp"
 #include "base/proc.hpp"
 

@@ -1,7 +1,6 @@
 #include "collect/pipeline.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "base/clock.hpp"
 #include "base/self_memory.hpp"

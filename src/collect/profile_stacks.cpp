@@ -1,6 +1,5 @@
 #include "collect/profile_stacks.hpp"
 
-#include <map>
 #include <set>
 
 #include "base/binary_text.hpp"

@@ -1,6 +1,5 @@
 #include "collect/recording.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "base/clock.hpp"

@@ -1,12 +1,8 @@
 #include "collect/thread_registry.hpp"
 
-#include <errno.h>
-
 #include <algorithm>
 
-#include "base/host_process.hpp"
 #include "base/paths.hpp"
-#include "base/proc.hpp"
 
 namespace flameprobe {
 namespace {

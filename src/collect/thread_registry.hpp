@@ -1,7 +1,6 @@
 // Which threads were seen, and how much CPU time each used while sampling was on.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>

@@ -1,7 +1,6 @@
 #include "collect/usage.hpp"
 
 #include <algorithm>
-#include <string>
 
 #include "base/host_process.hpp"
 #include "base/proc.hpp"

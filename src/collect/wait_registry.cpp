@@ -1,8 +1,5 @@
 #include "collect/wait_registry.hpp"
 
-#include <algorithm>
-#include <utility>
-
 namespace flameprobe {
 
 WaitRegistry::WaitRegistry(std::uint64_t least_ns, std::uint64_t mean_pause_ns, Emit emit)

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <iterator>
 #include <new>
-#include <string>
 
 #include "base/clock.hpp"
 #include "base/memory_map.hpp"

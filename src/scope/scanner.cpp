@@ -1,7 +1,6 @@
 #include "scope/scanner.hpp"
 
 #include <algorithm>
-#include <optional>
 
 #include "base/self_memory.hpp"
 

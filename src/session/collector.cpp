@@ -7,16 +7,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <exception>
 #include <new>
 
-#include "base/clock.hpp"
-#include "base/host_process.hpp"
 #include "base/own_threads.hpp"
 #include "base/proc.hpp"
 #include "base/self_memory.hpp"
-#include "capture/alloc/host_allocations.hpp"
 #include "cpu/instructions.hpp"
 #include "sandbox/host_restrictions.hpp"
 #include "session/run_info.hpp"

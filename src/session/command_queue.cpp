@@ -6,9 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <climits>
-#include <cstdint>
 
 #include "base/clock.hpp"
 #include "base/hash.hpp"

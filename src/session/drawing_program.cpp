@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -17,7 +16,6 @@
 #include <string_view>
 
 #include "base/clock.hpp"
-#include "base/descriptor.hpp"
 #include "base/host_process.hpp"
 #include "base/memory_map.hpp"
 #include "base/output_directory.hpp"

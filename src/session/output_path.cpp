@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 
 #include "base/clock.hpp"
 #include "base/hash.hpp"

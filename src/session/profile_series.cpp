@@ -1,20 +1,16 @@
 #include "session/profile_series.hpp"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include <utility>
 
 #include "base/clock.hpp"
-#include "base/host_process.hpp"
 #include "base/output_directory.hpp"
 #include "base/proc.hpp"
 #include "capture/alloc/host_allocations.hpp"
-#include "session/drawing_program.hpp"
 #include "session/family.hpp"
-#include "session/output_path.hpp"
 #include "session/run_info.hpp"
 
 namespace flameprobe {

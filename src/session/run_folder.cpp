@@ -10,7 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/output_directory.hpp"
 #include "base/proc.hpp"
 #include "profile/format.hpp"
 

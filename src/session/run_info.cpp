@@ -1,14 +1,11 @@
 #include "session/run_info.hpp"
 
-#include <errno.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <climits>
-#include <cstdlib>
 #include <cstring>
-#include <string_view>
 
 #include "base/clock.hpp"
 #include "base/host_process.hpp"

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "base/clock.hpp"
 #include "base/hash.hpp"

@@ -3,18 +3,15 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 
 #include "base/clock.hpp"
 #include "base/proc.hpp"
-#include "sandbox/host_restrictions.hpp"
 #include "session/family.hpp"
 #include "session/host_resources.hpp"
 #include "session/run_info.hpp"

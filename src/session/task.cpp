@@ -3,14 +3,11 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <gnu/lib-names.h>
-#include <grp.h>
 #include <linux/capability.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -22,7 +19,6 @@
 
 #include <array>
 #include <cstddef>
-#include <string>
 #include <vector>
 
 #include "base/host_process.hpp"

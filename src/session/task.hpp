@@ -3,8 +3,6 @@
 // task, which keeps the memory to finish the profile from (docs/decisions/0007).
 #pragma once
 
-#include <sys/types.h>
-
 #include <atomic>
 #include <cstdint>
 #include <functional>

@@ -1,7 +1,6 @@
 #include "unwind/call_check.hpp"
 
 #include <algorithm>
-#include <vector>
 
 #include "base/hash.hpp"
 #include "base/self_memory.hpp"

@@ -2,10 +2,8 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
-#include <gelf.h>
 
 #include <array>
-#include <optional>
 #include <span>
 #include <unordered_set>
 

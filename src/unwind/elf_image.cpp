@@ -1,7 +1,5 @@
 #include "unwind/elf_image.hpp"
 
-#include <elf.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
 #include <sys/stat.h>
@@ -10,10 +8,8 @@
 #include <algorithm>
 #include <cstring>
 #include <utility>
-#include <vector>
 
 #include "base/descriptor.hpp"
-#include "base/regular_file.hpp"
 #include "base/self_memory.hpp"
 
 namespace flameprobe {

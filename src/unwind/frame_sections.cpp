@@ -8,11 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <optional>
-#include <span>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "base/debug_link.hpp"
 #include "base/elf_head.hpp"

@@ -2,7 +2,6 @@
 
 #include <dwarf.h>
 
-#include <array>
 #include <utility>
 
 namespace flameprobe {

@@ -1,6 +1,5 @@
 #include "unwind/unwinder.hpp"
 
-#include <cstdint>
 #include <optional>
 #include <unordered_map>
 

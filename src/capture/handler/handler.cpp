@@ -3,14 +3,12 @@
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
-#include <unistd.h>
 
 #include <atomic>
 
 #include "base/clock.hpp"
 #include "capture/handler/raw_system_call.hpp"
 #include "capture/handler/stack_copy.hpp"
-#include "capture/handler/state.hpp"
 #include "cpu/signal_frame.hpp"
 
 namespace flameprobe::handler {

@@ -1,7 +1,6 @@
 // All that handlers, and threads that attach themselves, share with the collector.
 #pragma once
 
-#include <signal.h>
 #include <time.h>
 
 #include <atomic>
