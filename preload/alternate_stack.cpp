@@ -13,11 +13,10 @@
 #include <new>
 
 #include "capture/handler/raw_system_call.hpp"
-#include "core.hpp"
+#include "capture/handler/state.hpp"
 #include "cpu/kernel_abi.hpp"
 #include "cpu/signal_frame.hpp"
 #include "interpose.hpp"
-#include "is_mapped.hpp"
 #include "parts.hpp"
 
 namespace flameprobe {
@@ -25,9 +24,7 @@ namespace {
 
 constexpr int disarms_itself = static_cast<int>(1U << 31);  // SS_AUTODISARM, which libc lacks
 constexpr stack_t none = {nullptr, SS_DISABLE, 0};
-// The kernel's frame (up to 11.9 KB where AMX is used), an engine's handler, and handlers of the host whose frames are
-// not moved.
-constexpr size_t room = 64 * 1024;
+constexpr size_t room = handler::alternate_stack_bytes;  // for handlers of the host whose frames are not moved, too
 
 // Stacks of ours are never unmapped. One is taken again once the kernel says that its thread is gone: up to its last
 // instruction a thread may get a signal. A forked child never takes one that its parent's threads had, its own among

@@ -4,11 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core.hpp"
 #include "flameprobe/flameprobe.h"
 #include "interpose.hpp"
 #include "parts.hpp"
-#include "settings.hpp"
 
 namespace flameprobe {
 namespace {
@@ -49,7 +47,7 @@ const char* known_options(const flameprobe_options& given, flameprobe_options& k
 class Lines {
 public:
     explicit Lines(const flameprobe_options& options) {
-        const Settings& settings = settings_at_load();
+        const Environment& settings = environment_at_load();
         for (; count_ < settings.count; ++count_) lines_[count_] = settings.lines[count_];
         before_ = count_;
 #define FLAMEPROBE_FIELD_(name, variable) add_number(#variable, options.name);
@@ -84,7 +82,7 @@ private:
     }
 
     static constexpr size_t fields = (sizeof(flameprobe_options) - sizeof(size_t)) / sizeof(uint32_t);  // at most
-    const char* lines_[Settings::most + fields];
+    const char* lines_[Environment::most + fields];
     size_t count_ = 0, before_ = 0;
     char text_[8192];
     size_t used_ = 0;

@@ -1,4 +1,3 @@
-#include "core.hpp"
 
 #include <dlfcn.h>
 #include <gnu/lib-names.h>
@@ -11,21 +10,21 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "own_allocations.hpp"
+#include "base/clock.hpp"
 #include "parts.hpp"
-#include "settings.hpp"
 
 namespace flameprobe {
 namespace {
 
 constinit const flameprobe_core* loaded = nullptr;
+constinit const alloc::Table* of_alloc_library = nullptr;
 constinit bool threads_are_known = false;
 constinit pthread_once_t once = PTHREAD_ONCE_INIT;
 // Recursive, since a library may fork in its constructor, which the opening runs.
 constinit pthread_mutex_t opening = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
 void complain(const char* what, const char* why) {
-    if (settings_at_load().has("FLAMEPROBE_LOG=quiet")) return;
+    if (environment_at_load().has("FLAMEPROBE_LOG=quiet")) return;
     char line[1024];
     const int length = ::snprintf(line, sizeof line, "flameprobe: nothing is sampled: %s%s\n", what, why);
     if (length > 0) {
@@ -79,6 +78,15 @@ bool own_directory(char (&path)[PATH_MAX], bool of_file) {
     return slash != nullptr;
 }
 
+/// A host may export any name.
+bool is_of_alloc_library(const void* function) noexcept {
+    constexpr const char* library = "libflameprobe-alloc.so";
+    Dl_info info{};
+    if (::dladdr(function, &info) == 0 || info.dli_fname == nullptr) return false;
+    const char* const slash = ::strrchr(info.dli_fname, '/');
+    return ::strcmp(slash == nullptr ? info.dli_fname : slash + 1, library) == 0;
+}
+
 void* open_core() {
     char directory[PATH_MAX];
     for (const bool of_file : {false, true}) {
@@ -102,7 +110,7 @@ void open_once() {
     if (table == nullptr || table->version != FLAMEPROBE_CORE_VERSION)
         return complain("libflameprobe-core.so ", "is not of the same version as libflameprobe.so");
     if (table->refusal != nullptr) return complain("", table->refusal);
-    services.allocations = alloc_table();
+    services.allocations = of_alloc_library;
     // ThreadSanitizer alone replaces this function of libc's.
     threads_are_known = ::dlsym(RTLD_DEFAULT, "pthread_once") != in_libc("pthread_once");
     // By its name, and with RTLD_DEFAULT, it would be ours (threads.cpp).
@@ -130,14 +138,8 @@ const flameprobe_core* core() {
 void lock_core_opening() { ::pthread_mutex_lock(&opening); }
 bool lock_core_opening_for_fork() {
     if (::pthread_mutex_trylock(&opening) == 0) return true;
-    constexpr long patience_ns = 100'000'000;
-    timespec until{};
-    ::clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += patience_ns;
-    if (until.tv_nsec >= 1'000'000'000) {
-        until.tv_nsec -= 1'000'000'000;
-        ++until.tv_sec;
-    }
+    const uint64_t until_ns = read_clock(CLOCK_REALTIME) + 100 * ns_per_ms;
+    const timespec until{static_cast<time_t>(until_ns / ns_per_second), static_cast<long>(until_ns % ns_per_second)};
     return ::pthread_mutex_timedlock(&opening, &until) == 0;
 }
 void unlock_core_opening() { ::pthread_mutex_unlock(&opening); }
@@ -145,5 +147,15 @@ void unlock_core_opening() { ::pthread_mutex_unlock(&opening); }
 void reset_core_opening_in_child() { opening = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP; }
 
 const flameprobe_core* core_if_loaded() noexcept { return __atomic_load_n(&loaded, __ATOMIC_ACQUIRE); }
+
+void find_alloc_table() noexcept {
+    using GetTable = const alloc::Table* (*)();
+    void* const found = ::dlsym(RTLD_DEFAULT, "flameprobe_alloc_table");
+    if (found == nullptr) ::dlerror();  // the host's next question is not answered by ours
+    if (found == nullptr || !is_of_alloc_library(found)) return;
+    const alloc::Table* const table = reinterpret_cast<GetTable>(found)();
+    if (table->version == alloc::table_version) of_alloc_library = table;
+}
+const alloc::Table* alloc_table() noexcept { return of_alloc_library; }
 
 }  // namespace flameprobe

@@ -15,7 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core.hpp"
 #include "cpu/instructions.hpp"
 #include "cpu/signal_frame.hpp"
 #include "interpose.hpp"

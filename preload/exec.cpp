@@ -7,7 +7,6 @@
 #include <stddef.h>
 #include <unistd.h>
 
-#include "core.hpp"
 #include "interpose.hpp"
 #include "parts.hpp"
 

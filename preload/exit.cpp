@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "core.hpp"
 #include "interpose.hpp"
 #include "parts.hpp"
 

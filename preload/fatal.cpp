@@ -7,7 +7,6 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "core.hpp"
 #include "cpu/signal_frame.hpp"
 #include "parts.hpp"
 

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <linux/seccomp.h>
 
-#include "core.hpp"
 #include "parts.hpp"
 
 namespace flameprobe {

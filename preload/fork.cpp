@@ -6,7 +6,6 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "core.hpp"
 #include "interpose.hpp"
 #include "parts.hpp"
 

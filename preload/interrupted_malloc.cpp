@@ -2,7 +2,6 @@
 // held cannot be asked of libc. So where the stack has the frame of a signal that interrupted libc's code, a child that
 // shares nothing tries to take it.
 #include <fcntl.h>
-#include <link.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdint.h>
@@ -14,7 +13,6 @@
 #include "capture/handler/raw_system_call.hpp"
 #include "cpu/signal_frame.hpp"
 #include "interpose.hpp"
-#include "is_mapped.hpp"
 #include "parts.hpp"
 
 namespace flameprobe {
@@ -22,32 +20,12 @@ namespace {
 
 struct mallinfo (*next_mallinfo)() = nullptr;
 
-struct Range {
-    uintptr_t address, begin, end;
-};
-constinit Range libc{};  // the object that has `address`
-
-int find_range(dl_phdr_info* object, size_t, void* given) {
-    Range& range = *static_cast<Range*>(given);
-    uintptr_t begin = ~uintptr_t{0}, end = 0;
-    for (unsigned at = 0; at < object->dlpi_phnum; ++at) {
-        if (object->dlpi_phdr[at].p_type != PT_LOAD) continue;
-        const uintptr_t low = object->dlpi_addr + object->dlpi_phdr[at].p_vaddr;
-        if (low < begin) begin = low;
-        if (low + object->dlpi_phdr[at].p_memsz > end) end = low + object->dlpi_phdr[at].p_memsz;
-    }
-    if (range.address < begin || range.address >= end) return 0;
-    range.begin = begin, range.end = end;
-    return 1;
-}
+constinit Segment libc{};  // its code
 
 __attribute__((constructor(101))) void find_libc() {
-    libc.address = reinterpret_cast<uintptr_t>(::dlsym(RTLD_NEXT, "abort"));
-    ::dl_iterate_phdr(find_range, &libc);
+    if (void* const function = ::dlsym(RTLD_NEXT, "abort")) libc = segment_of(function);
     next(next_mallinfo, "mallinfo");
 }
-
-bool is_in_libc(uintptr_t address) { return address >= libc.begin && address < libc.end; }
 
 /// Whether a signal interrupted libc, by the frames above the caller's. A stale one does no harm: it is only tried.
 bool has_interrupted_libc() {
@@ -60,7 +38,7 @@ bool has_interrupted_libc() {
             mapped_to += page;
         }
         const uintptr_t pc = cpu::interrupted_at(reinterpret_cast<const uintptr_t*>(at));
-        if (pc != 0 && is_in_libc(pc)) return true;
+        if (pc != 0 && libc.has(pc)) return true;
     }
     return false;
 }

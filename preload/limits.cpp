@@ -9,10 +9,8 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "core.hpp"
 #include "interpose.hpp"
-#include "is_mapped.hpp"
-#include "own_allocations.hpp"
+#include "parts.hpp"
 
 namespace flameprobe {
 namespace {

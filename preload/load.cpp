@@ -1,16 +1,26 @@
 // The beginning and the end of a process.
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
-#include "core.hpp"
-#include "own_allocations.hpp"
 #include "parts.hpp"
-#include "settings.hpp"
 
 namespace flameprobe {
 namespace {
 
+constinit Environment environment{};
+constinit bool read = false;
+
+/// Whether LD_PRELOAD names this library (ld.so(8)), rather than the program being linked with it. /etc/ld.so.preload
+/// counts as well, but says nothing that could be read here cheaply: a user of it sets FLAMEPROBE_START.
+bool is_preloaded() {
+    const char* list = ::getenv("LD_PRELOAD");
+    return list != nullptr && ::strstr(list, "libflameprobe.so") != nullptr;
+}
+
 // Early among constructors, so that those of the libraries are sampled too.
 __attribute__((constructor(101))) void begin() {
-    const Settings& settings = settings_at_load();
+    const Environment& settings = environment_at_load();
     const bool preloaded = is_preloaded();
     find_alloc_table();
     const OwnAllocations own;
@@ -34,4 +44,30 @@ __attribute__((destructor(101))) void end() {
 }
 
 }  // namespace
+
+const Environment& environment_at_load() {
+    if (read) return environment;
+    read = true;
+    for (char** line = environ; line != nullptr && *line != nullptr && environment.count < Environment::most; ++line) {
+        if (::strncmp(*line, "FLAMEPROBE_", 11) != 0) continue;
+        if (const char* copy = ::strdup(*line)) environment.lines[environment.count++] = copy;
+    }
+    return environment;
+}
+
+bool Environment::has(const char* line) const {
+    for (size_t at = 0; at < count; ++at) {
+        if (::strcmp(lines[at], line) == 0) return true;
+    }
+    return false;
+}
+
+bool Environment::has_name(const char* name) const {
+    const size_t length = ::strlen(name);
+    for (size_t at = 0; at < count; ++at) {
+        if (::strncmp(lines[at], name, length) == 0 && lines[at][length] == '=') return true;
+    }
+    return false;
+}
+
 }  // namespace flameprobe

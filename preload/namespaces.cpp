@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <sched.h>
 
-#include "core.hpp"
 #include "interpose.hpp"
+#include "parts.hpp"
 
 namespace flameprobe {
 namespace {

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "capture/alloc/state.hpp"
 #include "session/core_api.h"
 
 namespace flameprobe {
@@ -23,6 +24,35 @@ void give_back_engines_stack() noexcept;
 
 /// From now on only stacks that exist are taken: in a filter no call of ours may be added to the host's.
 void make_no_more_stacks() noexcept;
+
+// core.cpp: this library itself needs nothing but libc, so that it cannot fail to load, and nothing that it is linked
+// with can meet a symbol of the host.
+
+/// The core, opened the first time; null if it cannot be (then a line on stderr has said why, once). Thread-safe, but
+/// not async-signal-safe the first time.
+const flameprobe_core* core();
+/// Whether ThreadSanitizer is in the host, whose malloc has to know the threads that call it. False without a core.
+bool knows_threads();
+/// Held while the core, or a library of it, is opened, and by threads in fork: a child made meanwhile would find the
+/// dynamic linker's tables half written, and could not use it.
+void lock_core_opening();
+/// Whether it was locked. Not if another thread opens a library for a tenth of a second: that one may itself be
+/// waiting, for the lock that the dynamic linker holds while it runs a constructor that forks, and then writes nothing.
+bool lock_core_opening_for_fork();
+void unlock_core_opening();
+void reset_core_opening_in_child();
+/// The core if it has been opened. Async-signal-safe.
+const flameprobe_core* core_if_loaded() noexcept;
+
+/// Looks for libflameprobe-alloc.so. To be called at load, since dlsym takes a lock.
+void find_alloc_table() noexcept;
+/// What it exports; null where it is not loaded.
+const alloc::Table* alloc_table() noexcept;
+
+/// What this library and the core allocate in the host's threads does not count as the host's.
+struct OwnAllocations : alloc::Exempted {
+    OwnAllocations() noexcept : Exempted(alloc_table()) {}
+};
 
 // count.cpp
 
@@ -76,14 +106,28 @@ void forget_entering_in_child();
 
 // go_code.cpp
 
-/// Does this address lie in a module that Go's linker made? Async-signal-safe.
+/// Whether Go's linker made the module. Async-signal-safe.
 bool is_go_code(uintptr_t address) noexcept;
+
+// load.cpp
+
+/// FLAMEPROBE_* as they were when the process began: some hosts overwrite their environment (nginx, postgres).
+struct Environment {
+    static constexpr size_t most = 32;  // more than are known; what stands beyond is neither used nor reported
+    const char* lines[most];            // "NAME=VALUE", copies of ours
+    size_t count;
+
+    bool has(const char* line) const;
+    bool has_name(const char* name) const;
+};
+/// Read at the first call, which is in the constructor.
+const Environment& environment_at_load();
 
 // threads.cpp
 
 /// Counts the host's threads from now on. To be called once, before main, by its first thread.
 void count_threads_from_here();
-/// To be called in a forked child, whose only thread is the caller.
+/// In a forked child.
 void forget_other_threads();
 /// Whether the host has no thread but the caller, as far as they are counted. Async-signal-safe.
 bool has_one_thread() noexcept;

@@ -7,9 +7,7 @@
 #include <sys/prctl.h>
 
 #include "base/clock.hpp"
-#include "core.hpp"
 #include "interpose.hpp"
-#include "own_allocations.hpp"
 #include "parts.hpp"
 
 namespace flameprobe {

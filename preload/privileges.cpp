@@ -6,8 +6,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "core.hpp"
 #include "interpose.hpp"
+#include "parts.hpp"
 
 namespace flameprobe {
 namespace {

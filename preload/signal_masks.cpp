@@ -14,9 +14,8 @@
 #include <sys/select.h>
 #include <time.h>
 
-#include "core.hpp"
 #include "interpose.hpp"
-#include "is_mapped.hpp"
+#include "parts.hpp"
 
 namespace flameprobe {
 namespace {

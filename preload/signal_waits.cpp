@@ -10,10 +10,9 @@
 
 #include <initializer_list>
 
+#include "base/clock.hpp"
 #include "capture/handler/raw_system_call.hpp"
-#include "core.hpp"
 #include "interpose.hpp"
-#include "is_mapped.hpp"
 #include "parts.hpp"
 
 namespace flameprobe {
@@ -25,26 +24,10 @@ int (*next_sigpending)(sigset_t*) = nullptr;
 int (*next_signalfd)(int, const sigset_t*, int) = nullptr;
 
 constexpr int signals = 65;
-constexpr long second_ns = 1'000'000'000;
 
-timespec now() {
-    timespec time;
-    ::clock_gettime(CLOCK_MONOTONIC, &time);
-    return time;
-}
-
-timespec left_until(const timespec& end) {
-    const timespec time = now();
-    timespec left = {end.tv_sec - time.tv_sec, end.tv_nsec - time.tv_nsec};
-    if (left.tv_nsec < 0) left = {left.tv_sec - 1, left.tv_nsec + second_ns};
-    return left.tv_sec < 0 ? timespec{0, 0} : left;
-}
-
-timespec after(const timespec& time) {
-    timespec end = now();
-    end.tv_sec += time.tv_sec + (end.tv_nsec + time.tv_nsec) / second_ns;
-    end.tv_nsec = (end.tv_nsec + time.tv_nsec) % second_ns;
-    return end;
+timespec left_until(uint64_t end_ns) {
+    const uint64_t now = monotonic_ns(), left = end_ns > now ? end_ns - now : 0;
+    return {static_cast<time_t>(left / ns_per_second), static_cast<long>(left % ns_per_second)};
 }
 
 bool is_engines(const siginfo_t& info) {
@@ -67,9 +50,11 @@ int by_kernel(const sigset_t* set, siginfo_t* info, const timespec* limit) {
 int wait_for_hosts(const sigset_t* set, siginfo_t* info, const timespec* limit, Wait* real = by_libc) {
     // Where the kernel answers EFAULT, it is asked as without us.
     if (core_if_loaded() == nullptr || !is_readable(info) || !is_readable(limit)) return real(set, info, limit);
-    // A limit that the kernel will refuse stays as it is.
-    const bool counts = limit != nullptr && limit->tv_sec >= 0 && limit->tv_nsec >= 0 && limit->tv_nsec < second_ns;
-    const timespec end = counts ? after(*limit) : timespec{};
+    // A limit that the kernel will refuse stays as it is, and one of centuries.
+    constexpr long second_ns = ns_per_second;
+    const bool counts = limit != nullptr && limit->tv_sec >= 0 && limit->tv_sec < second_ns && limit->tv_nsec >= 0 &&
+                        limit->tv_nsec < second_ns;
+    const uint64_t end = counts ? monotonic_ns() + ns_of(*limit) : 0;
     timespec left = limit != nullptr ? *limit : timespec{};
     for (;;) {
         siginfo_t found;
@@ -88,7 +73,7 @@ void for_engines(const sigset_t& set, Action act) {
     const flameprobe_core* core = core_if_loaded();
     if (core == nullptr) return;
     for (int number = 1; number < signals; ++number) {
-        if (sigismember(&set, number) == 1 && core->signals_with(number) != 0) act(core, number);
+        if (sigismember(&set, number) == 1 && core->signals_with(number) != 0) act(number);
     }
 }
 
@@ -168,7 +153,7 @@ FLAMEPROBE_INTERPOSED int sigpending(sigset_t* set) noexcept {
     const int failed = next(next_sigpending, "sigpending")(set);
     if (failed != 0) return failed;
     const int saved = errno;
-    for_engines(*set, [&](const flameprobe_core*, int number) {
+    for_engines(*set, [&](int number) {
         if (!drop_engines_signals(number)) sigdelset(set, number);
     });
     errno = saved;
@@ -180,8 +165,7 @@ FLAMEPROBE_INTERPOSED int signalfd(int descriptor, const sigset_t* set, int flag
     // An engine takes another signal, as where the host sets a handler for this one. Where none is left it is the
     // engine's, and the host does not see it.
     const bool yields = leaves_a_signal(hosts);
-    for_engines(*set, [&](const flameprobe_core*, int number) {
-        yields ? yield_to_host(number) : static_cast<void>(sigdelset(&hosts, number));
-    });
+    for_engines(*set,
+                [&](int number) { yields ? yield_to_host(number) : static_cast<void>(sigdelset(&hosts, number)); });
     return next(next_signalfd, "signalfd")(descriptor, &hosts, flags);
 }

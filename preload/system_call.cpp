@@ -19,9 +19,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "core.hpp"
 #include "interpose.hpp"
-#include "is_mapped.hpp"
 #include "parts.hpp"
 
 using SystemCall = long(long, ...);
@@ -92,18 +90,13 @@ long wait_by_number(long number, Word set, Word info, Word limit, Word size, Wor
     return sigtimedwait_by_number(&hosts, as<siginfo_t*>(info), as<const timespec*>(limit));
 }
 
-/// struct sigaction as the kernel has it.
-struct KernelsAction {
-    void (*handler)(int);
-    Word flags;
-    Word restorer;
-    uint64_t mask;
-};
-constexpr Word kernels_mask_size = sizeof KernelsAction::mask, has_restorer = 0x04000000;
+using handler::KernelAction;
+constexpr Word has_restorer = KernelAction::restorer_flag;
+constexpr KernelAction nothing{.handler = 0, .flags = 0, .restorer = nullptr};
 
-struct sigaction as_libcs(const KernelsAction& given) noexcept {
+struct sigaction as_libcs(const KernelAction& given) noexcept {
     struct sigaction action {};
-    action.sa_handler = given.handler;
+    action.sa_handler = reinterpret_cast<void (*)(int)>(given.handler);
     action.sa_flags = static_cast<int>(given.flags & ~has_restorer);
     ::memcpy(&action.sa_mask, &given.mask, sizeof given.mask);
     return action;
@@ -113,14 +106,14 @@ struct sigaction as_libcs(const KernelsAction& given) noexcept {
 // sample would end it. Signals 32 and 33 are libc's own: sigaction(3) refuses them, so the kernel is asked.
 long sigaction_by_number(long number, Word signal, Word action, Word old, Word size, Word) noexcept {
     const bool is_libcs = signal >= static_cast<Word>(__SIGRTMIN) && signal < static_cast<Word>(SIGRTMIN);
-    if (size != kernels_mask_size || is_libcs || !is_readable(as<const KernelsAction*>(action)) ||
-        !is_readable(as<const KernelsAction*>(old)))
+    if (size != sizeof KernelAction::mask || is_libcs || !is_readable(as<const KernelAction*>(action)) ||
+        !is_readable(as<const KernelAction*>(old)))
         return next_syscall()(number, signal, action, old, size);
-    KernelsAction told{};
+    KernelAction told = nothing;
     struct sigaction wanted {
     }, before{};
     if (action != 0) {
-        KernelsAction given;
+        KernelAction given = nothing;
         ::memcpy(&given, as<const void*>(action), sizeof given);
         wanted = as_libcs(given);
     }
@@ -129,9 +122,9 @@ long sigaction_by_number(long number, Word signal, Word action, Word old, Word s
     if (::sigaction(static_cast<int>(signal), action != 0 ? &wanted : nullptr, &before) != 0) return -1;
     if (old == 0) return 0;
     const bool by_handler = before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN;
-    told.handler = before.sa_handler;
+    told.handler = reinterpret_cast<uintptr_t>(before.sa_handler);
     told.flags = static_cast<unsigned>(before.sa_flags & ~static_cast<int>(has_restorer)) | (told.flags & has_restorer);
-    if (!by_handler) told.flags &= ~has_restorer, told.restorer = 0;
+    if (!by_handler) told.flags &= ~has_restorer, told.restorer = nullptr;
     ::memcpy(&told.mask, &before.sa_mask, sizeof told.mask);
     ::memcpy(as<void*>(old), &told, sizeof told);
     return 0;

@@ -11,9 +11,7 @@
 #include <stdlib.h>
 #include <threads.h>
 
-#include "core.hpp"
 #include "interpose.hpp"
-#include "own_allocations.hpp"
 #include "parts.hpp"
 
 namespace flameprobe {

@@ -27,10 +27,7 @@ constinit std::atomic<size_t> early_used{0};
 enum Progress : int { not_begun, begun, done };
 constinit std::atomic<int> progress{not_begun};
 
-struct Module {
-    uintptr_t begin = 0, end = 0;
-};
-constinit Module allocator{};
+constinit Segment allocator{};
 
 void* take_early(size_t size, size_t aligned_to) noexcept {
     const size_t need = size + aligned_to + alignment;
@@ -43,20 +40,6 @@ void* take_early(size_t size, size_t aligned_to) noexcept {
     start_asking();
     asked_about.add(given);
     return given;
-}
-
-/// The part of its file that is mapped together with a function. A sanitizer may have dl_iterate_phdr, and not have
-/// begun.
-Module module_of(void* function) noexcept {
-    Dl_info info;
-    if (::dladdr(function, &info) == 0) return {};
-    const auto begin = reinterpret_cast<uintptr_t>(info.dli_fbase), code = reinterpret_cast<uintptr_t>(function);
-    const auto* const file = static_cast<const ElfW(Ehdr)*>(info.dli_fbase);
-    const auto* const headers = reinterpret_cast<const ElfW(Phdr)*>(begin + file->e_phoff);
-    for (int i = 0; i < file->e_phnum; ++i)
-        if (headers[i].p_type == PT_LOAD && code - begin - headers[i].p_vaddr < headers[i].p_memsz)
-            return {begin + headers[i].p_vaddr, begin + headers[i].p_vaddr + headers[i].p_memsz};
-    return {};
 }
 
 /// Whether the functions may be called now; else the caller gets memory of ours.
@@ -154,7 +137,7 @@ void find_all() noexcept {
     find(all.memalign, "memalign", memalign_by_posix);
     find(all.valloc, "valloc", valloc_by_posix);
     find(all.pvalloc, "pvalloc", pvalloc_by_posix);
-    allocator = module_of(reinterpret_cast<void*>(all.malloc));
+    allocator = segment_of(reinterpret_cast<void*>(all.malloc));
     next = all;
 }
 
@@ -241,10 +224,7 @@ void* move_early(void* address, size_t size) noexcept {
     return moved;
 }
 
-bool is_of_allocator(const void* code) noexcept {
-    const auto address = reinterpret_cast<uintptr_t>(code);
-    return address >= allocator.begin && address < allocator.end;
-}
+bool is_of_allocator(const void* code) noexcept { return allocator.has(reinterpret_cast<uintptr_t>(code)); }
 
 void* find_out_of_sight(const char* name) noexcept {
     void* found = nullptr;
