@@ -217,8 +217,6 @@ void Unmapping::is_done(const void* moved_to) noexcept {
 
 bool is_exempt() noexcept { return own_record == &exempt_record; }
 
-State* state() noexcept { return ready_state(); }
-
 void exempt_this_thread(int begin) noexcept {
     if (begin != 0) {
         if (exempt_depth++ != 0) return;

@@ -57,7 +57,6 @@ struct Leaving {
 };
 
 bool is_exempt() noexcept;
-State* state() noexcept;
 void exempt_this_thread(int begin) noexcept;
 /// To be called once, early.
 void prepare() noexcept;

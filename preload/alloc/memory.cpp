@@ -5,9 +5,11 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <new>
 
+#include "base/number.hpp"
 #include "capture/handler/raw_system_call.hpp"
 #include "cpu/instructions.hpp"
 
@@ -15,6 +17,52 @@ namespace flameprobe::alloc {
 namespace {
 
 using handler::system_call;
+
+/// What the environment says, before anything of ours but this library runs.
+struct Wanted {
+    bool on = true;              // FLAMEPROBE_EVENT has alloc or heap, and FLAMEPROBE_START is not 0
+    bool tracks_frees = false;   // FLAMEPROBE_EVENT has heap
+    uint64_t mean = 512 * 1024;  // FLAMEPROBE_ALLOC_BYTES
+    uint32_t stack_bytes = 60 * 1024;
+};
+
+const char* value_of(const char* name) noexcept {
+    const size_t length = strlen(name);
+    for (char** line = environ; line != nullptr && *line != nullptr; ++line)
+        if (strncmp(*line, name, length) == 0 && (*line)[length] == '=') return *line + length + 1;
+    return nullptr;
+}
+
+bool has_item(const char* list, const char* item) noexcept {
+    const size_t length = strlen(item);
+    while (list != nullptr) {
+        const char* const end = strchrnul(list, ',');
+        if (static_cast<size_t>(end - list) == length && strncmp(list, item, length) == 0) return true;
+        list = *end == ',' ? end + 1 : nullptr;
+    }
+    return false;
+}
+
+/// `otherwise` for what the core, which reads it too, calls wrong.
+uint64_t quantity_of(const char* name, std::initializer_list<Unit> units, uint64_t least, uint64_t most,
+                     uint64_t otherwise) noexcept {
+    const char* const text = value_of(name);
+    const auto value = text != nullptr ? quantity_in(text, units, most) : std::nullopt;
+    return value && *value >= least ? *value : otherwise;
+}
+
+Wanted read_environment() noexcept {
+    Wanted wanted;
+    const char* const start = value_of("FLAMEPROBE_START");
+    const char* const events = value_of("FLAMEPROBE_EVENT");
+    wanted.tracks_frees = has_item(events, "heap");
+    wanted.on = (start == nullptr || strcmp(start, "0") != 0) && (wanted.tracks_frees || has_item(events, "alloc"));
+    wanted.mean = quantity_of("FLAMEPROBE_ALLOC_BYTES", {{"K", 1 << 10}, {"M", 1 << 20}, {"G", 1 << 30}, {"", 1}}, 1,
+                              uint64_t{1} << 40, wanted.mean);
+    wanted.stack_bytes =
+        static_cast<uint32_t>(quantity_of("FLAMEPROBE_STACK", {{"", 1}}, 1024, 1 << 20, wanted.stack_bytes)) & ~7U;
+    return wanted;
+}
 
 constexpr std::size_t most_cell_bytes = std::size_t{64} << 20;
 constexpr std::uint32_t most_cells = 2048, record_count = 1 << 16, live_count = 1 << 17;
@@ -41,7 +89,8 @@ constinit std::atomic<bool> refused{false}, silent{false};
 constinit std::atomic<handler::State::ClockFunction> vdso_clock{nullptr};
 
 State* map_memory() noexcept {
-    if (refused.load(std::memory_order_relaxed) || !has_environment()) return nullptr;
+    if (refused.load(std::memory_order_relaxed) || environ == nullptr)
+        return nullptr;  // not before the C library has begun, as a sanitizer does
     wanted = read_environment();
     const std::size_t size = Layout(wanted).all;
     const long at = system_call(SYS_mmap, 0L, size, long{PROT_READ | PROT_WRITE},

@@ -112,53 +112,34 @@ inline void remove(Operator& removed_by, void* address, Arguments... arguments) 
     static constinit Operator next##name(#name); \
     FLAMEPROBE_INTERPOSED void name parameters { remove(next##name, __VA_ARGS__); }
 
-FLAMEPROBE_NEW(_Znwm, (size_t size), size)
-FLAMEPROBE_NEW(_Znam, (size_t size), size)
-FLAMEPROBE_NEW(_ZnwmRKSt9nothrow_t, (size_t size, const void* tag), size, tag)
-FLAMEPROBE_NEW(_ZnamRKSt9nothrow_t, (size_t size, const void* tag), size, tag)
-FLAMEPROBE_NEW(_ZnwmSt11align_val_t, (size_t size, size_t alignment), size, alignment)
-FLAMEPROBE_NEW(_ZnamSt11align_val_t, (size_t size, size_t alignment), size, alignment)
-FLAMEPROBE_NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t size, size_t alignment, const void* tag), size, alignment,
-               tag)
-FLAMEPROBE_NEW(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t size, size_t alignment, const void* tag), size, alignment,
-               tag)
-FLAMEPROBE_DELETE(_ZdlPv, (void* address), address)
-FLAMEPROBE_DELETE(_ZdaPv, (void* address), address)
-FLAMEPROBE_DELETE(_ZdlPvm, (void* address, size_t size), address, size)
-FLAMEPROBE_DELETE(_ZdaPvm, (void* address, size_t size), address, size)
-FLAMEPROBE_DELETE(_ZdlPvRKSt9nothrow_t, (void* address, const void* tag), address, tag)
-FLAMEPROBE_DELETE(_ZdaPvRKSt9nothrow_t, (void* address, const void* tag), address, tag)
-FLAMEPROBE_DELETE(_ZdlPvSt11align_val_t, (void* address, size_t alignment), address, alignment)
-FLAMEPROBE_DELETE(_ZdaPvSt11align_val_t, (void* address, size_t alignment), address, alignment)
-FLAMEPROBE_DELETE(_ZdlPvmSt11align_val_t, (void* address, size_t size, size_t alignment), address, size, alignment)
-FLAMEPROBE_DELETE(_ZdaPvmSt11align_val_t, (void* address, size_t size, size_t alignment), address, size, alignment)
-FLAMEPROBE_DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t, (void* address, size_t alignment, const void* tag), address,
-                  alignment, tag)
-FLAMEPROBE_DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t, (void* address, size_t alignment, const void* tag), address,
-                  alignment, tag)
+#define FLAMEPROBE_OPERATORS(NEW, DELETE)                                                                           \
+    NEW(_Znwm, (size_t size), size)                                                                                 \
+    NEW(_Znam, (size_t size), size)                                                                                 \
+    NEW(_ZnwmRKSt9nothrow_t, (size_t size, const void* tag), size, tag)                                             \
+    NEW(_ZnamRKSt9nothrow_t, (size_t size, const void* tag), size, tag)                                             \
+    NEW(_ZnwmSt11align_val_t, (size_t size, size_t alignment), size, alignment)                                     \
+    NEW(_ZnamSt11align_val_t, (size_t size, size_t alignment), size, alignment)                                     \
+    NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t size, size_t alignment, const void* tag), size, alignment, tag) \
+    NEW(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t size, size_t alignment, const void* tag), size, alignment, tag) \
+    DELETE(_ZdlPv, (void* address), address)                                                                        \
+    DELETE(_ZdaPv, (void* address), address)                                                                        \
+    DELETE(_ZdlPvm, (void* address, size_t size), address, size)                                                    \
+    DELETE(_ZdaPvm, (void* address, size_t size), address, size)                                                    \
+    DELETE(_ZdlPvRKSt9nothrow_t, (void* address, const void* tag), address, tag)                                    \
+    DELETE(_ZdaPvRKSt9nothrow_t, (void* address, const void* tag), address, tag)                                    \
+    DELETE(_ZdlPvSt11align_val_t, (void* address, size_t alignment), address, alignment)                            \
+    DELETE(_ZdaPvSt11align_val_t, (void* address, size_t alignment), address, alignment)                            \
+    DELETE(_ZdlPvmSt11align_val_t, (void* address, size_t size, size_t alignment), address, size, alignment)        \
+    DELETE(_ZdaPvmSt11align_val_t, (void* address, size_t size, size_t alignment), address, size, alignment)        \
+    DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t, (void* address, size_t alignment, const void* tag), address,        \
+           alignment, tag)                                                                                          \
+    DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t, (void* address, size_t alignment, const void* tag), address,        \
+           alignment, tag)
+FLAMEPROBE_OPERATORS(FLAMEPROBE_NEW, FLAMEPROBE_DELETE)
 
 // Looked up before there are threads, as far as the C++ library is there: dlsym takes a lock.
 void flameprobe::alloc::look_up_operators() noexcept {
     if (next_Znwm.find() == nullptr) return;
-    for (Operator* const each : {&next_Znwm,
-                                 &next_Znam,
-                                 &next_ZnwmRKSt9nothrow_t,
-                                 &next_ZnamRKSt9nothrow_t,
-                                 &next_ZnwmSt11align_val_t,
-                                 &next_ZnamSt11align_val_t,
-                                 &next_ZnwmSt11align_val_tRKSt9nothrow_t,
-                                 &next_ZnamSt11align_val_tRKSt9nothrow_t,
-                                 &next_ZdlPv,
-                                 &next_ZdaPv,
-                                 &next_ZdlPvm,
-                                 &next_ZdaPvm,
-                                 &next_ZdlPvRKSt9nothrow_t,
-                                 &next_ZdaPvRKSt9nothrow_t,
-                                 &next_ZdlPvSt11align_val_t,
-                                 &next_ZdaPvSt11align_val_t,
-                                 &next_ZdlPvmSt11align_val_t,
-                                 &next_ZdaPvmSt11align_val_t,
-                                 &next_ZdlPvSt11align_val_tRKSt9nothrow_t,
-                                 &next_ZdaPvSt11align_val_tRKSt9nothrow_t})
-        each->find();
+#define FLAMEPROBE_FIND(name, ...) next##name.find();
+    FLAMEPROBE_OPERATORS(FLAMEPROBE_FIND, FLAMEPROBE_FIND)
 }

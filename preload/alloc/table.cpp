@@ -46,7 +46,7 @@ __attribute__((constructor(101))) void begin() {
 extern "C" __attribute__((visibility("default"))) const flameprobe::alloc::Table* flameprobe_alloc_table() {
     static constinit flameprobe::alloc::Table table{};
     table = {.version = flameprobe::alloc::table_version,
-             .state = flameprobe::alloc::state,
+             .state = flameprobe::alloc::ready_state,
              .exempt = flameprobe::alloc::exempt_this_thread,
              .go_silent = flameprobe::alloc::go_silent,
              .reached = flameprobe::alloc::reached,

@@ -181,7 +181,7 @@ std::vector<Setting> make_settings() {
         {"FLAMEPROBE_EVENT", 'e', both, "LIST",
          "cpu, offcpu, wall, alloc, heap, page-faults, cycles, ... (default cpu)",
          "a comma list of cpu, offcpu, wall (both on one axis of time), alloc, heap, " + events, set_events},
-        // libflameprobe-alloc.so, which is at work before this is read, reads it too (preload/alloc/setting.cpp).
+        // libflameprobe-alloc.so, which is at work before this is read, reads it too (preload/alloc/memory.cpp).
         {"FLAMEPROBE_ALLOC_BYTES", 0, run, "BYTES", "between two samples of allocations (default 512K)",
          "a number of bytes from 1 on, such as 4096, 64K or 2M",
          [](Text text, Options& o) {
