@@ -16,10 +16,7 @@ void (*next_exit)(int) = nullptr, (*next_at_once)(int) = nullptr, (*next_Exit)(i
 constinit const int *first = nullptr, *last = nullptr;
 
 void finish() noexcept {
-    const flameprobe_core* core = core_if_loaded();
-    if (core == nullptr) return;
-    core->release_host_resources();
-    core->finish();
+    if (const flameprobe_core* core = core_if_loaded()) core->finish();
 }
 
 // At load: the end may be a forked child's only call, and each child would look it up again.

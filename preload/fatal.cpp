@@ -61,7 +61,6 @@ void on_fatal_signal(int number, siginfo_t* info, void* context) {
     if (__atomic_compare_exchange_n(&ending, &none, tid, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
         if (const flameprobe_core* core = core_if_loaded()) {
             if (is_crash(number)) core->died(number, info, context);
-            core->release_host_resources();
             core->finish();
         }
     }

@@ -38,7 +38,6 @@ __attribute__((destructor(101))) void end() {
     if (core == nullptr) return;
     const OwnAllocations own;
     begin_destruction();
-    core->release_host_resources();
     core->finish();
     core->messages();
 }

@@ -84,11 +84,6 @@ bool with_session(Action action) noexcept {
     return result;
 }
 
-template <void (Session::*act)() noexcept>
-void tell() {
-    if (Session* session = current_session()) (session->*act)();
-}
-
 int is_running() {
     const Session* session = current_session();
     return session != nullptr && session->of_this_process() && session->sampling();
@@ -201,8 +196,10 @@ constexpr flameprobe_core table = {
             if (Session* session = current_session()) session->ask(request);
         },
     .died = died,
-    .release_host_resources = tell<&Session::release_host_resources>,
-    .finish = tell<&Session::finish>,
+    .finish =
+        [] {
+            if (Session* session = current_session()) session->finish();
+        },
     .messages = messages,
     .attaches_threads = attaches_threads,
     .attach_thread =

@@ -31,7 +31,7 @@ enum flameprobe_request {
                                    stays, sampling goes on */
 };
 
-#define FLAMEPROBE_CORE_VERSION 21
+#define FLAMEPROBE_CORE_VERSION 22
 
 /* When the collector's thread ends for a while: if the host has one thread; if besides it has other capabilities than
  * the caller; among any threads, of which one at a time may ask for it. */
@@ -80,14 +80,11 @@ struct flameprobe_core {
     void (*ask)(enum flameprobe_request request);
     /* A fatal signal: `info` and `context` as its handler got them. Records the last stack. Async-signal-safe. */
     void (*died)(int signal, const void* info, const void* context);
-    /* To be called when the host's last own code has run, before finish(): stops its interval timers, none of which
-     * may end it meanwhile, and closes its connections, so that no peer waits for the results; these only if something
-     * was sampled. Does nothing in a process in a filter, and in another process than the one that loaded the
-     * core. Async-signal-safe. */
-    void (*release_host_resources)(void);
-    /* Ends sampling and writes the results; the later of two callers waits for the first. Does nothing in another
-     * process than the one that loaded the core (a vfork child). Async-signal-safe, but messages are written by
-     * `messages` afterwards. */
+    /* When the host's last own code has run: ends sampling and writes the results; the later of two callers waits for
+     * the first. Before that stops the host's interval timers, none of which may end it meanwhile, and closes its
+     * connections, so that no peer waits; these only if something was sampled, and nothing of it in a filter. Does
+     * nothing in another process than the one that loaded the core (a vfork child). Async-signal-safe, but messages are
+     * written by `messages` afterwards. */
     void (*finish)(void);
     /* Writes pending messages to stderr. Not async-signal-safe. */
     void (*messages)(void);

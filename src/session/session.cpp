@@ -252,6 +252,7 @@ void Session::release_host_resources() noexcept {
 // A filtered host may be killed for a futex call, which it makes if the collector holds a lock of libc's, such as
 // malloc's: so it goes on only when the collector's thread is gone.
 void Session::finish() noexcept {
+    release_host_resources();
     if (!launched() || !of_this_process() || collector_.birth().end()) return;
     if (!ask_and_wait(request_finish)) return;
     wait_until_gone(ns_per_second);

@@ -24,7 +24,6 @@ namespace flameprobe {
 /// child of vfork even shares it. That process is the host (base/host_process.hpp) from here on.
 class OwnProcess {
 public:
-    /// This process.
     OwnProcess() noexcept : mark_(make_mark()) { begin(); }
     /// This process, in a forked child: `parent` is not here any more.
     explicit OwnProcess(const OwnProcess& parent) noexcept : mark_(parent.mark_), generation_(parent.generation_ + 1) {
@@ -95,7 +94,6 @@ public:
     Outcome stop();
     /// `path`: a template as FLAMEPROBE_OUT takes; empty: that of the options.
     Outcome dump(const std::string& path);
-    /// Whether the engine has a timer or an alternate stack per thread.
     bool attaches_threads() const noexcept { return sampling() && collector_.sampling().attaches_threads(); }
     /// Whether it has ended for good: its results are written, or about to be.
     bool finished() const { return of_this_process() && collector_.life().ends(); }
@@ -111,7 +109,6 @@ public:
     /// For a program that must have one thread: ends a collector that is one, for good. Neither this process nor its
     /// children are sampled then.
     void leave_if_thread();
-    /// Launches the collector again after step_aside().
     Outcome come_back();
     /// Whether no thread of the host is left but the caller, while the collector goes on. Waits 10 ms at most for those
     /// that are about to be gone.
@@ -131,13 +128,10 @@ public:
     }
     /// Makes the collector see host_is_filtered.
     void wake_collector() noexcept { collector_.commands().nudge(); }
-    void release_host_resources() noexcept;
     void finish() noexcept;
     /// The signal engine's signal becomes the host's: sampling stops.
     void yield_signal() noexcept;
-    /// A filter is about to be entered: see core_api.h.
     void before_filter(const void* program, unsigned long flags) noexcept;
-    /// To be called by a new thread before its own code, and by a thread at its end.
     void thread_begins() noexcept;
     void thread_ended(std::uint64_t routine, std::uint64_t caller) noexcept;
     CrashRecord& crash_record() noexcept { return collector_.sampling().crash_record(); }
@@ -152,6 +146,7 @@ private:
     bool send_away(Request last);
     Outcome unanswered(flameprobe_code code) const;
     bool ask_and_wait(Request request) noexcept;
+    void release_host_resources() noexcept;
     /// Without a system call.
     void wait_until_gone(std::uint64_t limit_ns) noexcept;
 
