@@ -4,7 +4,6 @@
 
 #include "base/clock.hpp"
 #include "base/self_memory.hpp"
-#include "collect/mapped_files.hpp"
 #include "collect/read_waits.hpp"
 
 namespace flameprobe {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "collect/continuation.hpp"
-#include "collect/mapped_files.hpp"
+#include "collect/kept_files.hpp"
 #include "profile/sink.hpp"
 #include "profile/stack_table.hpp"
 #include "unwind/code_map.hpp"
@@ -89,7 +89,7 @@ private:
     const CodeMap& code_map_;
     const std::uint64_t start_ns_;
     StackTable table_;
-    MappedFiles files_;
+    KeptFiles files_;
     struct Step {
         StackId parent;
         Location location;

@@ -11,6 +11,8 @@
 
 namespace flameprobe {
 
+struct RawMapping;
+
 enum class RegionKind : std::uint8_t { file, vdso, anonymous };
 
 /// One executable mapping. Never changes once added; `id` is unique for the life of the CodeMap and never used again.
@@ -105,5 +107,9 @@ private:
     std::uint64_t generation_ = 0;
     std::uint32_t next_id_ = 0;
 };
+
+/// What was mapped, a file's code or what else. Code that was moved to anonymous memory, in its place and byte for
+/// byte, is the file's of which `known` tells that it lay there.
+CodeRegion region_of(const RawMapping& mapping, const CodeMap& known);
 
 }  // namespace flameprobe

@@ -16,7 +16,7 @@
 
 #include "base/descriptor.hpp"
 #include "base/proc_maps.hpp"
-#include "collect/mapped_files.hpp"
+#include "collect/kept_files.hpp"
 
 using namespace flameprobe;
 

@@ -1,4 +1,4 @@
-#include "collect/mapped_files.hpp"
+#include "collect/kept_files.hpp"
 
 #include <sys/stat.h>
 
@@ -53,7 +53,7 @@ bool could_be_looked_at(const std::string& path) {
 
 // The kernel gives the build id of mappings made while sampling is on. Of others it is read from the file, if that is
 // still the one that was mapped, else from the process's memory.
-void MappedFiles::add(MappingId id, const CodeRegion& region, Mapping& mapping) {
+void KeptFiles::add(MappingId id, const CodeRegion& region, Mapping& mapping) {
     mapping.build_id = region.build_id;
     if (region.kind == RegionKind::anonymous) return;
     Held held{.id = id, .mapping = {}, .at_path = {}, .file = {}, .image = {}};
@@ -81,7 +81,7 @@ void MappedFiles::add(MappingId id, const CodeRegion& region, Mapping& mapping) 
 }
 
 // Through the kernel's link to what is mapped, which takes CAP_CHECKPOINT_RESTORE, or the parts that are mapped.
-void MappedFiles::hold_gone(Held& held, const CodeRegion& region) {
+void KeptFiles::hold_gone(Held& held, const CodeRegion& region) {
     char link[80];
     std::snprintf(link, sizeof link, "/map_files/%" PRIx64 "-%" PRIx64, region.start, region.end);
     for (const char* const name : {static_cast<const char*>(link), "/exe"}) {
@@ -97,20 +97,18 @@ void MappedFiles::hold_gone(Held& held, const CodeRegion& region) {
     held.image = std::move(image);
 }
 
-std::vector<MappingId> MappedFiles::gone() const {
+std::vector<MappingId> KeptFiles::gone() const {
     std::vector<MappingId> ids;
     for (const Held& held : held_)
         if (!lies_at(held.mapping.path, held.at_path)) ids.push_back(held.id);
     return ids;
 }
 
-const MappedFiles::Held& MappedFiles::of(MappingId id) const {
-    return *std::ranges::lower_bound(held_, id, {}, &Held::id);
-}
+const KeptFiles::Held& KeptFiles::of(MappingId id) const { return *std::ranges::lower_bound(held_, id, {}, &Held::id); }
 
-const Mapping& MappedFiles::mapping(MappingId id) const { return of(id).mapping; }
+const Mapping& KeptFiles::mapping(MappingId id) const { return of(id).mapping; }
 
-ReadFile MappedFiles::reader(MappingId id) const {
+ReadFile KeptFiles::reader(MappingId id) const {
     const Held& held = of(id);
     if (held.file && !is_still_what_was_mapped(held.file, held.at_path, held.mapping))
         return [](std::uint64_t, std::span<std::byte>) { return 0; };
@@ -124,12 +122,12 @@ ReadFile MappedFiles::reader(MappingId id) const {
     return [image](std::uint64_t at, std::span<std::byte> out) { return *image ? (*image)->read(at, out) : 0; };
 }
 
-void MappedFiles::close() {
+void KeptFiles::close() {
     for (Held& held : held_) held.file = {};
     files_ = 0;
 }
 
-std::size_t MappedFiles::memory() const { return held_.capacity() * sizeof(Held) + images_; }
+std::size_t KeptFiles::memory() const { return held_.capacity() * sizeof(Held) + images_; }
 
 std::optional<ElfImage> copy_mapped_parts(std::uint64_t address, std::string_view path) {
     const auto maps = read_proc_maps();
@@ -144,47 +142,6 @@ std::optional<ElfImage> copy_mapped_parts(std::uint64_t address, std::string_vie
         return ElfImage::from_memory(region, ElfImage::Parts::all);
     }
     return std::nullopt;
-}
-
-namespace {
-
-bool is_without_file(std::string_view path) {
-    return path.empty() || path.starts_with('[') || path == "//anon" || path == "/anon_hugepage" ||
-           path == "/dev/zero" || path.starts_with("/SYSV");
-}
-
-// Just-in-time compilers write into shared memory, too (PHP's, .NET's), which the kernel shows as files: shared
-// anonymous memory as /dev/zero, System V's as /SYSV, and memfd's, which may also hold a library. Of a memfd with
-// thousands of regions one is read.
-bool holds_no_file(const CodeRegion& region, const CodeMap& known) {
-    if (is_without_file(region.path)) return true;
-    if (!region.path.starts_with("/memfd:")) return false;
-    const CodeRegion* const before = known.before(region.start);
-    if (before != nullptr && before->inode == region.inode && before->device == region.device)
-        return before->kind == RegionKind::anonymous;
-    return !ElfImage::from_memory(region).has_value();
-}
-
-}  // namespace
-
-CodeRegion region_of(const RawMapping& mapping, const CodeMap& known) {
-    CodeRegion region;
-    region.start = mapping.start;
-    region.end = mapping.start + mapping.size;
-    region.file_offset = mapping.file_offset;
-    region.device = mapping.device;
-    region.inode = mapping.inode;
-    region.build_id = mapping.build_id;
-    region.path = without_deleted(mapping.path);
-    region.kind = region.path == "[vdso]" ? RegionKind::vdso : RegionKind::file;
-    if (region.kind != RegionKind::file || !holds_no_file(region, known)) return region;
-    region.kind = RegionKind::anonymous;
-    if (!region.path.starts_with('[')) region.path.clear();
-    // Programs move their code to huge pages. It may not be there yet: then a later change of the memory's permissions
-    // is told too.
-    region.file = known.file_below(region);
-    if (region.file == nullptr || !ElfImage::holds_code_of(*region.file)) return region;
-    return CodeRegion(*region.file);
 }
 
 }  // namespace flameprobe

@@ -1,4 +1,4 @@
-// The files behind a profile's mappings, held so that the names of what is deleted, replaced or unloaded meanwhile can
+// The files behind a profile's mappings, kept so that the names of what is deleted, replaced or unloaded meanwhile can
 // still be read at the end.
 #pragma once
 
@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/descriptor.hpp"
-#include "capture/record.hpp"
 #include "collect/raw_names.hpp"
 #include "profile/model.hpp"
 #include "unwind/code_map.hpp"
@@ -20,7 +19,7 @@ namespace flameprobe {
 
 /// The collector thread only. Holds a descriptor for each of the first 256 files, in the collector's own table: a file
 /// that the host deletes takes its place on the disk until the profile ends.
-class MappedFiles {
+class KeptFiles {
 public:
     /// Tells the mapping which file it is of: its build id, else its identity.
     void add(MappingId id, const CodeRegion& region, Mapping& mapping);
@@ -56,11 +55,5 @@ private:
 /// The mapped parts, at their offsets in the file, of the one mapped at `address` from `path`: these have the dynamic
 /// symbols but neither sections nor `.symtab`. Nothing if it is not mapped there. Not for signal handlers.
 std::optional<ElfImage> copy_mapped_parts(std::uint64_t address, std::string_view path);
-
-// What lies in memory from which code is executed.
-
-/// Code that was moved to anonymous memory, in its place and byte for byte, is the file's of which `known` tells that
-/// it lay there.
-CodeRegion region_of(const RawMapping& mapping, const CodeMap& known);
 
 }  // namespace flameprobe
