@@ -19,6 +19,13 @@ struct Cursor {
 
     std::uint64_t base(RuleBase which) const { return which == RuleBase::sp ? sp : which == RuleBase::fp ? fp : third; }
     std::uint64_t lookup() const { return interrupted ? pc : pc - 1; }
+    /// To a caller that no table proves.
+    void move_to_doubtful(std::uint64_t caller_pc, std::uint64_t caller_sp) {
+        pc = caller_pc;
+        sp = caller_sp;
+        interrupted = false;
+        doubtful = true;
+    }
 };
 
 inline constexpr std::uint64_t largest_frame = std::uint64_t{1} << 32;  // bytes

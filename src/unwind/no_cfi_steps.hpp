@@ -67,10 +67,7 @@ public:
             if (!here.restore(stack_, frame->fp_origin, frame->fp_slot, cursor.fp) ||
                 !here.restore(stack_, frame->third_origin, frame->third_slot, cursor.third))
                 return WalkEnd::truncated;
-            cursor.pc = word;
-            cursor.sp = cfa;
-            cursor.interrupted = false;
-            cursor.doubtful = true;
+            cursor.move_to_doubtful(word, cfa);
             return std::nullopt;
         }
         return WalkEnd::no_unwind_info;
@@ -87,8 +84,7 @@ public:
             Cursor caller = cursor;
             if (!rules_.leave_called(word, caller, stack_) || caller.pc != word || caller.sp != slot + 8) continue;
             cursor = caller;
-            cursor.interrupted = false;
-            cursor.doubtful = true;
+            cursor.move_to_doubtful(caller.pc, caller.sp);
             return true;
         }
         return false;
@@ -110,11 +106,8 @@ public:
         const bool ends = rule.kind != RuleKind::no_cfi ? starts_stack(pc) : pc == 0 && fp == 0;
         if (!returns_from(rule, lookup, pc) && !needs_no_call(pc) && !ends && !returns_to_interpreter(record, pc))
             return rules_.rule(pc - 1) == nullptr ? WalkEnd::bad_return : WalkEnd::no_unwind_info;
-        cursor.pc = pc;
         cursor.fp = fp;
-        cursor.sp = record + Cpu::frame_record_size;
-        cursor.interrupted = false;
-        cursor.doubtful = true;
+        cursor.move_to_doubtful(pc, record + Cpu::frame_record_size);
         return std::nullopt;
     }
 
@@ -136,16 +129,17 @@ private:
     /// other such code (Erlang's processes): it returns to where nothing called it.
     bool is_outermost_record(const UnwindRule& rule, std::uint64_t return_address) {
         if (rule.kind != RuleKind::no_cfi || rule.in_file || rules_.follows_any_call(return_address)) return false;
-        const UnwindRule* const caller = rules_.rule(return_address);
-        return caller != nullptr && caller->kind == RuleKind::no_cfi && !caller->in_file;
+        return is_run_time_code(return_address);
     }
 
     /// Whether the record returns to code made at run time. If not, it may be the caller's record, where this code
     /// keeps none itself: following it would lose the caller.
     bool returns_to_run_time_code(std::uint64_t record) {
         std::uint64_t pc = 0;
-        if (record % 8 != 0 || !stack_.word(record + 8, pc)) return false;
-        const UnwindRule* const rule = rules_.rule(pc - 1);
+        return record % 8 == 0 && stack_.word(record + 8, pc) && is_run_time_code(pc - 1);
+    }
+    bool is_run_time_code(std::uint64_t lookup) {
+        const UnwindRule* const rule = rules_.rule(lookup);
         return rule != nullptr && rule->kind == RuleKind::no_cfi && !rule->in_file;
     }
 
@@ -199,10 +193,7 @@ private:
         if (Cpu::return_address_in_register || cursor.sp >= cursor.fp || !stack_.word(cursor.sp, pc) ||
             rules_.judge_call(pc, lookup) == CallCheck::Verdict::no)
             return false;
-        cursor.pc = pc;
-        cursor.sp = cursor.sp + 8;
-        cursor.interrupted = false;
-        cursor.doubtful = true;
+        cursor.move_to_doubtful(pc, cursor.sp + 8);
         return true;
     }
 
@@ -215,10 +206,7 @@ private:
         const bool shown_by_code = rule.record != RecordState::made || !rule.keeps_records;
         if (verdict == CallCheck::Verdict::no || (verdict == CallCheck::Verdict::possible && !shown_by_code))
             return false;
-        cursor.pc = pc;
-        if (rule.kind == RuleKind::no_cfi) cursor.sp += as_offset(rule.cfa_offset);
-        cursor.interrupted = false;
-        cursor.doubtful = true;
+        cursor.move_to_doubtful(pc, cursor.sp + (rule.kind == RuleKind::no_cfi ? as_offset(rule.cfa_offset) : 0));
         return true;
     }
 
@@ -229,18 +217,14 @@ private:
             if (!stack_.word(slot, word)) return WalkEnd::truncated;
             word = Cpu::strip(word);
             if (rules_.judge_call(word, lookup) != CallCheck::Verdict::certain) continue;
-            cursor.pc = word;
-            cursor.sp = slot + 8;
-            cursor.interrupted = false;
-            cursor.doubtful = true;
+            cursor.move_to_doubtful(word, slot + 8);
             return std::nullopt;
         }
         return WalkEnd::no_unwind_info;
     }
 
     bool returns_to_interpreter(std::uint64_t record, std::uint64_t return_address) {
-        const UnwindRule* const rule = rules_.rule(return_address - 1);
-        return rule != nullptr && rule->kind == RuleKind::no_cfi && !rule->in_file && records_lead_out(record);
+        return is_run_time_code(return_address - 1) && records_lead_out(record);
     }
 
     /// For code with CFI (the unwinder by frame pointers) any call is enough: the function that was called may have
