@@ -23,8 +23,8 @@ Pipeline::Pipeline(ProfileSink& sink, bool frame_pointers, std::uint64_t start_n
                    std::uint32_t pid, const CpuClocks& clocks)
     : sink_(sink),
       unwinder_(frame_pointers ? make_fp_unwinder(code_map_) : make_dwarf_unwinder(code_map_)),
-      calls_(code_map_),
-      scopes_(code_map_),
+      calls_(code_map_, unwinder_->modules()),
+      scopes_(code_map_, UnwindTableMatch(code_map_, unwinder_->modules()), read_self),
       stacks_(sink, code_map_, start_ns),
       threads_(sink, clocks),
       ledger_(sink, stacks_, threads_, summary_, start_ns, period_ns),

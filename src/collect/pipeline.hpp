@@ -42,7 +42,6 @@ public:
     StackId last_stack(std::uint32_t tid) const;
     /// The frames, leaf first, of the stack that was read last.
     const std::vector<CodeFrame>& last_frames() const { return walk_.frames; }
-    /// Nanoseconds after the profile's start.
     std::uint64_t since_start(std::uint64_t monotonic_ns) const {
         return monotonic_ns > start_ns_ ? monotonic_ns - start_ns_ : 0;
     }
@@ -63,15 +62,13 @@ public:
     void settle_all() { settle(~std::uint64_t{0}); }
     /// Closes all files, before the calling thread's descriptor table ends.
     void close_files() {
-        unwinder_->close_files();
-        calls_.close_files();
+        unwinder_->modules().close_files();
         stacks_.close_files();
     }
     /// To be called once, at the end of the profile.
     void name_what_is_gone() { stacks_.name_what_is_gone(strings_); }
     void host(const HostRecord& record) { sink_.host(record); }
 
-    /// An earlier profile's stack, in this one.
     StackId same_stack(const Pipeline& before, StackId stack);
 
     ProfileStacks& stacks() { return stacks_; }

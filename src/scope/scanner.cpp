@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/self_memory.hpp"
-
 namespace flameprobe {
 
 namespace {
@@ -41,7 +39,6 @@ std::optional<std::uint32_t> frame_of(std::uint64_t address, std::uint64_t sp, c
 const UnwindTableMatch::Place& UnwindTableMatch::place(std::uint64_t address) {
     if (map_.generation() != generation_ || places_.size() >= most_places) {
         places_.clear();
-        modules_.forget_all_but(map_);
         generation_ = map_.generation();
     }
     const auto [at, is_new] = places_.try_emplace(address);
@@ -54,22 +51,13 @@ const UnwindTableMatch::Place& UnwindTableMatch::place(std::uint64_t address) {
     return at->second;
 }
 
-bool UnwindTableMatch::same_function(std::uint64_t a, std::uint64_t b) {
+bool UnwindTableMatch::operator()(std::uint64_t a, std::uint64_t b) {
     const Place first = place(a), second = place(b);
     if (first.region == CodeFrame::no_region || first.region != second.region) return false;
     if (!first.function.described || !second.function.described) return false;
     if (first.function.start == second.function.start) return true;
     return first.function.split_off != second.function.split_off;
 }
-
-ScopeScanner::ScopeScanner(const CodeMap& map)
-    : map_(map),
-      owned_functions_(std::make_unique<UnwindTableMatch>(map)),
-      functions_(*owned_functions_),
-      labels_(read_self) {}
-
-ScopeScanner::ScopeScanner(const CodeMap& map, FunctionMatch& functions, ReadMemory read)
-    : map_(map), functions_(functions), labels_(std::move(read)) {}
 
 void ScopeScanner::find(StackCopy copy, const Walk& walk, StackBeyond* beyond, std::vector<PlacedScope>& out) {
     out.clear();
@@ -118,7 +106,7 @@ std::optional<ScopeScanner::Placed> ScopeScanner::place(const ScopeRecord& recor
     const auto frame = frame_of(record.address, stack.address, stack.frames, stack.cfas_grow);
     if (!frame) {
         ++statistics_.no_frame;
-    } else if (!functions_.same_function(record.pc, stack.frames[*frame].address)) {
+    } else if (!same_function_(record.pc, stack.frames[*frame].address)) {
         ++statistics_.other_function;
     } else {
         if (by_chain_.size() >= most_remembered) by_chain_.clear();

@@ -14,12 +14,12 @@
 #include <cstring>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "cpu/kernel_abi.hpp"
@@ -148,20 +148,16 @@ private:
 };
 
 /// Whether two addresses lie in one function.
-class FunctionMatch {
-public:
-    virtual ~FunctionMatch() = default;
-    virtual bool same_function(std::uint64_t a, std::uint64_t b) = 0;
-};
+using SameFunction = std::function<bool(std::uint64_t a, std::uint64_t b)>;
 
 /// By the unwind tables. Compilers move rarely executed parts of a function elsewhere (f.cold): such a part matches
 /// every function of its module, because the tables do not say to which it belongs, and names may be stripped. One
 /// thread only. Remembers what it found per address until the map changes.
-class UnwindTableMatch final : public FunctionMatch {
+class UnwindTableMatch {
 public:
-    /// `map` must outlive it.
-    explicit UnwindTableMatch(const CodeMap& map) : map_(map) {}
-    bool same_function(std::uint64_t a, std::uint64_t b) override;
+    /// Both must outlive it.
+    UnwindTableMatch(const CodeMap& map, ModuleTable& modules) : map_(map), modules_(modules) {}
+    bool operator()(std::uint64_t a, std::uint64_t b);
 
 private:
     struct Place {
@@ -171,7 +167,7 @@ private:
     const Place& place(std::uint64_t address);
 
     const CodeMap& map_;
-    ModuleTable modules_;
+    ModuleTable& modules_;
     std::uint64_t generation_ = 0;
     std::unordered_map<std::uint64_t, Place> places_;
 };
@@ -195,10 +191,9 @@ struct ScopeStatistics {
 /// One thread only. Not for signal handlers.
 class ScopeScanner {
 public:
-    /// For this process; `map` must outlive it.
-    explicit ScopeScanner(const CodeMap& map);
-    /// With its parts given, as in tests; `functions` must outlive it.
-    ScopeScanner(const CodeMap& map, FunctionMatch& functions, ReadMemory read);
+    /// `map` must outlive it.
+    ScopeScanner(const CodeMap& map, SameFunction same_function, ReadMemory read)
+        : map_(map), same_function_(std::move(same_function)), labels_(std::move(read)) {}
 
     /// The scopes open in the stack that `walk` was made from, root first, the outer one first where a frame opened
     /// several. `copy` is what was walked. With `beyond`, what the walk read past the copy is read again and searched
@@ -226,8 +221,7 @@ private:
     void order_within_frames();
 
     const CodeMap& map_;
-    std::unique_ptr<FunctionMatch> owned_functions_;
-    FunctionMatch& functions_;
+    SameFunction same_function_;
     LabelCache labels_;
     ScopeStatistics statistics_;
     std::vector<ScopeRecord> records_;  // kept for their capacity

@@ -11,7 +11,6 @@ namespace flameprobe {
 void CallCheck::forget_if_stale() {
     constexpr std::size_t most_sites = std::size_t{1} << 14;
     if (map_.generation() == generation_ && sites_.size() + tail_calls_.size() < most_sites) return;
-    if (own_ && map_.generation() != generation_) own_->forget_all_but(map_);
     generation_ = map_.generation();
     pairs_.assign(remembered_pairs, {});
     sites_.clear();

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -23,10 +22,8 @@ struct CallSite {
 /// what it found per address until the map changes.
 class CallCheck {
 public:
-    /// `map` must outlive it.
-    explicit CallCheck(const CodeMap& map) : map_(map), own_(std::make_unique<ModuleTable>()), modules_(*own_) {}
-    /// Uses the caller's tables; the caller must also make these forget what was unmapped.
-    CallCheck(const CodeMap& map, ModuleTable& shared) : map_(map), modules_(shared) {}
+    /// Both must outlive it. The owner of `modules` must make that forget what was unmapped.
+    CallCheck(const CodeMap& map, ModuleTable& modules) : map_(map), modules_(modules) {}
 
     /// The call that ends right before `return_address`.
     CallSite site(std::uint64_t return_address);
@@ -39,10 +36,6 @@ public:
     /// Several tail calls in a row make it say no where the truth is yes.
     bool follows_call(std::uint64_t return_address, std::uint64_t callee) {
         return judge(return_address, callee) != Verdict::no;
-    }
-    /// See Unwinder. Tables of the caller are left open.
-    void close_files() {
-        if (own_) own_->close_files();
     }
     std::size_t memory() const {
         return pairs_.size() * sizeof(Remembered) + sites_.size() * 64 + tail_calls_.size() * 80;
@@ -62,7 +55,6 @@ private:
     void forget_if_stale();
 
     const CodeMap& map_;
-    std::unique_ptr<ModuleTable> own_;
     ModuleTable& modules_;
     std::uint64_t generation_ = 0;
     std::vector<Remembered> pairs_ = std::vector<Remembered>(remembered_pairs);  // direct-mapped

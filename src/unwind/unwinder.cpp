@@ -15,71 +15,6 @@ namespace flameprobe {
 
 namespace {
 
-/// The frame pointer of a blocked thread's frame, when only pc and sp are known: the kernel keeps the other registers
-/// to itself. Taken only where the stack proves it, since a wrong one would give a wrong caller. `Rules` as for Walker,
-/// and function_start(lookup): where the function begins, 0 if that is not known.
-template <class Rules>
-class FrameRecovery {
-public:
-    FrameRecovery(Rules& rules, StackReader& stack) : rules_(rules), stack_(stack) {}
-
-    /// Sets cursor.fp for a frame whose CFA is relative to it by `rule`. False: nothing proves its value.
-    bool frame_pointer(const UnwindRule& rule, Cursor& cursor) {
-        if (rule.kind != RuleKind::step) return false;
-        const std::uint64_t lookup = cursor.lookup();
-        auto found = by_prologue(rule, cursor, lookup);
-        if (!found) found = by_unique_call(rule, cursor, lookup);
-        if (found) cursor.fp = *found;
-        return found.has_value();
-    }
-
-private:
-    using Verdict = CallCheck::Verdict;
-
-    /// Judges the return address that the frame has if its frame pointer is `fp`.
-    Verdict verdict(const UnwindRule& rule, std::uint64_t lookup, std::uint64_t fp) {
-        constexpr std::uint64_t most_realignment = 4096, first_page = 4096;
-        std::uint64_t cfa = fp + static_cast<std::uint64_t>(static_cast<std::int64_t>(rule.cfa_offset));
-        std::uint64_t returns_to = 0;
-        if (rule.cfa_is_loaded) {
-            // A realigned frame has a copy of the return address above the frame pointer, as gcc makes it.
-            std::uint64_t copy = 0;
-            if (!stack_.word(cfa, cfa) || cfa - fp - 1 >= most_realignment || !stack_.word(cfa - 8, returns_to) ||
-                !stack_.word(fp + 8, copy) || copy != returns_to)
-                return Verdict::no;
-        } else if (!stack_.word(cfa - 8, returns_to)) {
-            return Verdict::no;
-        }
-        return returns_to < first_page ? Verdict::no : rules_.judge_call(returns_to, lookup);
-    }
-
-    /// The prologue says how far the frame pointer lies above SP; a call to this function stands before the address
-    /// that it would return to.
-    std::optional<std::uint64_t> by_prologue(const UnwindRule& rule, const Cursor& cursor, std::uint64_t lookup) {
-        const std::uint64_t start = rules_.function_start(lookup);
-        const auto distance = start == 0 ? std::nullopt : frame_pointer_above_sp(start);
-        if (!distance || verdict(rule, lookup, cursor.sp + *distance) == Verdict::no) return std::nullopt;
-        return cursor.sp + *distance;
-    }
-
-    /// The only frame pointer whose return address follows a call to this function, or to one that jumps to it. Stale
-    /// stack may hold more such addresses: then none is taken.
-    std::optional<std::uint64_t> by_unique_call(const UnwindRule& rule, const Cursor& cursor, std::uint64_t lookup) {
-        constexpr std::uint64_t farthest = 16 * 1024;
-        std::optional<std::uint64_t> found;
-        for (std::uint64_t fp = cursor.sp - 8; fp != cursor.sp + farthest; fp += 8) {
-            const Verdict call = verdict(rule, lookup, fp);
-            if (call != Verdict::certain && call != Verdict::tail_call) continue;
-            if (found) return std::nullopt;
-            found = fp;
-        }
-        return found;
-    }
-
-    Rules& rules_;
-    StackReader& stack_;
-};
-
 /// What Walker asks for, answered from the process's code.
 class LiveRules {
 public:
@@ -136,6 +71,7 @@ public:
         ++irregular_steps_;
         return stepper_.step(cursor, is_leaf(cursor) ? registers_ : nullptr, stack);
     }
+    /// 0 if that is not known.
     std::uint64_t function_start(std::uint64_t lookup) {
         const CodeRegion* const region = source_.map().find(lookup);
         if (region == nullptr) return 0;
@@ -144,7 +80,7 @@ public:
         const auto function = tables.cfi->function(lookup, tables.bias);
         return function.start == 0 ? 0 : function.start + tables.bias;
     }
-    void close_files() { source_.modules().close_files(); }
+    ModuleTable& modules() { return source_.modules(); }
     void add_to(UnwindStatistics& out) const {
         out.rule_hits = source_.hits();
         out.rule_misses = source_.misses();
@@ -183,6 +119,69 @@ private:
     std::uint64_t irregular_steps_ = 0;
 };
 
+/// The frame pointer of a blocked thread's frame, when only pc and sp are known: the kernel keeps the other registers
+/// to itself. Taken only where the stack proves it, since a wrong one would give a wrong caller.
+class FrameRecovery {
+public:
+    FrameRecovery(LiveRules& rules, StackReader& stack) : rules_(rules), stack_(stack) {}
+
+    /// Sets cursor.fp for a frame whose CFA is relative to it by `rule`. False: nothing proves its value.
+    bool frame_pointer(const UnwindRule& rule, Cursor& cursor) {
+        if (rule.kind != RuleKind::step) return false;
+        const std::uint64_t lookup = cursor.lookup();
+        auto found = by_prologue(rule, cursor, lookup);
+        if (!found) found = by_unique_call(rule, cursor, lookup);
+        if (found) cursor.fp = *found;
+        return found.has_value();
+    }
+
+private:
+    using Verdict = CallCheck::Verdict;
+
+    /// Judges the return address that the frame has if its frame pointer is `fp`.
+    Verdict verdict(const UnwindRule& rule, std::uint64_t lookup, std::uint64_t fp) {
+        constexpr std::uint64_t most_realignment = 4096, first_page = 4096;
+        std::uint64_t cfa = fp + static_cast<std::uint64_t>(static_cast<std::int64_t>(rule.cfa_offset));
+        std::uint64_t returns_to = 0;
+        if (rule.cfa_is_loaded) {
+            // A realigned frame has a copy of the return address above the frame pointer, as gcc makes it.
+            std::uint64_t copy = 0;
+            if (!stack_.word(cfa, cfa) || cfa - fp - 1 >= most_realignment || !stack_.word(cfa - 8, returns_to) ||
+                !stack_.word(fp + 8, copy) || copy != returns_to)
+                return Verdict::no;
+        } else if (!stack_.word(cfa - 8, returns_to)) {
+            return Verdict::no;
+        }
+        return returns_to < first_page ? Verdict::no : rules_.judge_call(returns_to, lookup);
+    }
+
+    /// The prologue says how far the frame pointer lies above SP; a call to this function stands before the address
+    /// that it would return to.
+    std::optional<std::uint64_t> by_prologue(const UnwindRule& rule, const Cursor& cursor, std::uint64_t lookup) {
+        const std::uint64_t start = rules_.function_start(lookup);
+        const auto distance = start == 0 ? std::nullopt : frame_pointer_above_sp(start);
+        if (!distance || verdict(rule, lookup, cursor.sp + *distance) == Verdict::no) return std::nullopt;
+        return cursor.sp + *distance;
+    }
+
+    /// The only frame pointer whose return address follows a call to this function, or to one that jumps to it. Stale
+    /// stack may hold more such addresses: then none is taken.
+    std::optional<std::uint64_t> by_unique_call(const UnwindRule& rule, const Cursor& cursor, std::uint64_t lookup) {
+        constexpr std::uint64_t farthest = 16 * 1024;
+        std::optional<std::uint64_t> found;
+        for (std::uint64_t fp = cursor.sp - 8; fp != cursor.sp + farthest; fp += 8) {
+            const Verdict call = verdict(rule, lookup, fp);
+            if (call != Verdict::certain && call != Verdict::tail_call) continue;
+            if (found) return std::nullopt;
+            found = fp;
+        }
+        return found;
+    }
+
+    LiveRules& rules_;
+    StackReader& stack_;
+};
+
 template <bool frame_pointers>
 class LiveUnwinder final : public Unwinder {
 public:
@@ -197,7 +196,6 @@ public:
         rules_.start(registers);
         stack_.start(stack, beyond);
         Walker<LiveRules, frame_pointers>(rules_, stack_, out).walk(cursor, max_frames);
-        frames_ += out.frames.size();
     }
     void walk_blocked(std::uint64_t pc, std::uint64_t sp, StackCopy stack, StackBeyond* beyond, Walk& out) override {
         Registers registers;
@@ -210,16 +208,13 @@ public:
         cursor.fp = cursor.third = Cursor::unknown;
         rules_.start(registers);
         stack_.start(stack, beyond);
-        FrameRecovery<LiveRules> recovery(rules_, stack_);
-        Walker<LiveRules, false, Arch, FrameRecovery<LiveRules>>(rules_, stack_, out, &recovery)
-            .walk(cursor, max_frames);
-        frames_ += out.frames.size();
+        FrameRecovery recovery(rules_, stack_);
+        Walker<LiveRules, false, Arch, FrameRecovery>(rules_, stack_, out, &recovery).walk(cursor, max_frames);
     }
-    void close_files() override { rules_.close_files(); }
+    ModuleTable& modules() override { return rules_.modules(); }
     UnwindStatistics statistics() const override {
         UnwindStatistics out;
         rules_.add_to(out);
-        out.frames = frames_;
         out.memory += stack_.memory();
         return out;
     }
@@ -227,7 +222,6 @@ public:
 private:
     LiveRules rules_;
     StackReader stack_;
-    std::uint64_t frames_ = 0;
 };
 
 }  // namespace

@@ -13,6 +13,8 @@
 
 namespace flameprobe {
 
+class ModuleTable;
+
 /// Why a walk ended. Only `root` proves that the stack is whole.
 enum class WalkEnd : std::uint8_t {
     root,  // the return address is undefined by the CFI, or the frame-pointer chain ended in zero at a start function
@@ -59,7 +61,6 @@ struct Walk {
 };
 
 struct UnwindStatistics {
-    std::uint64_t frames = 0;
     std::uint64_t rule_hits = 0;
     std::uint64_t rule_misses = 0;
     std::uint64_t irregular_steps = 0;  // where no rule can be encoded
@@ -76,9 +77,8 @@ public:
     /// needs is taken from where the stack proves what it is, or the walk ends there.
     virtual void walk_blocked(std::uint64_t pc, std::uint64_t sp, StackCopy stack, StackBeyond* beyond, Walk& out) = 0;
     virtual UnwindStatistics statistics() const = 0;
-    /// Closes all files, before the calling thread's descriptor table ends. They are opened again where they are
-    /// needed.
-    virtual void close_files() = 0;
+    /// The tables of the code that was walked; what was unmapped is forgotten before each walk.
+    virtual ModuleTable& modules() = 0;
     static constexpr std::size_t max_frames = 1u << 17;
 };
 

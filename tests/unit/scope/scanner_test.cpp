@@ -12,10 +12,7 @@ using namespace flameprobe;
 namespace {
 
 /// Functions are 0x1000 bytes of code each.
-class Pages final : public FunctionMatch {
-public:
-    bool same_function(std::uint64_t a, std::uint64_t b) override { return a >> 12 == b >> 12; }
-};
+bool on_one_page(std::uint64_t a, std::uint64_t b) { return a >> 12 == b >> 12; }
 
 /// A stack made by hand, with records as flameprobe/scope.h seals them.
 struct Stack {
@@ -25,8 +22,7 @@ struct Stack {
     Walk walk;
     std::map<std::uint64_t, std::string> texts;
     CodeMap map;
-    Pages pages;
-    ScopeScanner scanner{map, pages, [this](std::uint64_t address, std::span<std::byte> out) {
+    ScopeScanner scanner{map, on_one_page, [this](std::uint64_t address, std::span<std::byte> out) {
                              const auto text = texts.find(address);
                              if (text == texts.end()) return std::size_t{0};
                              std::memcpy(out.data(), text->second.c_str(), text->second.size() + 1);

@@ -51,7 +51,8 @@ std::uint64_t address_of(void (*function)()) { return reinterpret_cast<std::uint
 TEST_CASE("a direct call names its target") {
     CodeMap map;
     add_own_mappings(map);
-    CallCheck check(map);
+    ModuleTable modules;
+    CallCheck check(map, modules);
     call_directly();
     const std::uint64_t back = address_of(seen);
     CHECK(check.site(back).kind == Kind::direct);
@@ -66,7 +67,8 @@ TEST_CASE("a direct call names its target") {
 TEST_CASE("an indirect call can have called anything") {
     CodeMap map;
     add_own_mappings(map);
-    CallCheck check(map);
+    ModuleTable modules;
+    CallCheck check(map, modules);
     call_indirectly(callee);
     const std::uint64_t back = address_of(seen);
     CHECK(check.site(back).kind == Kind::indirect);
@@ -94,7 +96,8 @@ volatile int chosen = 1;
 TEST_CASE("a function can have been entered by a tail call in the one that was called") {
     CodeMap map;
     add_own_mappings(map);
-    CallCheck check(map);
+    ModuleTable modules;
+    CallCheck check(map, modules);
     call_jumper();
     const std::uint64_t back = address_of(seen);
     REQUIRE(check.site(back).kind == Kind::direct);
@@ -125,7 +128,8 @@ TEST_CASE("code without tables is entered through stubs that lie anywhere") {
     code.start = base + 0x1000;  // cut, as by a change of permissions
     code.end = base + 0x2000;
     map.add(code);
-    CallCheck check(map);
+    ModuleTable modules;
+    CallCheck check(map, modules);
     CHECK(check.judge(to_stub, base + 0x2840) == Verdict::possible);
     CHECK(check.judge(to_stub, base + 0x1040) == Verdict::possible);  // another piece, and below the stub
     CHECK(check.judge(to_function, base + 0x1040) == Verdict::no);  // the function called has tables, so it is no stub
@@ -135,7 +139,8 @@ TEST_CASE("code without tables is entered through stubs that lie anywhere") {
 TEST_CASE("addresses inside an instruction, of data and of no memory follow no call") {
     CodeMap map;
     add_own_mappings(map);
-    CallCheck check(map);
+    ModuleTable modules;
+    CallCheck check(map, modules);
     call_directly();
     CHECK(check.site(address_of(seen) - 1).kind == Kind::none);
     CHECK(check.site(0).kind == Kind::none);
@@ -148,7 +153,8 @@ TEST_CASE("addresses inside an instruction, of data and of no memory follow no c
 TEST_CASE("a call through the procedure linkage table reaches the function behind it") {
     CodeMap map;
     add_own_mappings(map);
-    CallCheck check(map);
+    ModuleTable modules;
+    CallCheck check(map, modules);
     call_getenv();
     char* (*const function)(const char*) = ::getenv;
     const auto wanted = reinterpret_cast<std::uint64_t>(function);

@@ -40,8 +40,7 @@ bool ChildMemory::read_all(std::uint64_t address, void* out, std::size_t size) {
 Observer::Observer(pid_t child)
     : memory_(child),
       unwinder_(flameprobe::make_dwarf_unwinder(map_)),
-      match_(map_),
-      scanner_(map_, match_,
+      scanner_(map_, flameprobe::UnwindTableMatch(map_, unwinder_->modules()),
                [this](std::uint64_t address, std::span<std::byte> out) { return memory_.read(address, out); }) {
     flameprobe::testing::add_own_mappings(map_);
 }

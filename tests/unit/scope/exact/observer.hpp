@@ -52,7 +52,6 @@ private:
     ChildMemory memory_;
     flameprobe::CodeMap map_;
     std::unique_ptr<flameprobe::Unwinder> unwinder_;
-    flameprobe::UnwindTableMatch match_;
     flameprobe::ScopeScanner scanner_;
     flameprobe::Walk walk_;
     std::vector<flameprobe::PlacedScope> placed_;
