@@ -102,10 +102,8 @@ void CallerEvidence::add(DeepSample deep) {
         callers.thread = deep.sample.thread;
         callers.turn = turns_[deep.sample.thread].count;
         frames_ += deep.frames.size();
-    } else if (callers.stack != nullptr) {
-        const std::size_t wanted = deep.frames.size() - joint;
-        if (callers.stack->size() - callers.joint != wanted || alike(deep.frames, *callers.stack) < wanted)
-            refute(callers);
+    } else if (callers.stack != nullptr && !alike_from(deep.frames, joint, *callers.stack, callers.joint)) {
+        refute(callers);
     }
     if (callers.stack == nullptr) return emit_(deep, false);
     if (callers.waiting.size() == most_waiting) decide(callers, false);
@@ -122,12 +120,7 @@ void CallerEvidence::refute(Callers& callers) {
 
 void CallerEvidence::decide(Callers& callers, bool whole) {
     for (DeepSample& deep : callers.waiting) {
-        if (whole) {
-            // The copy ended before the CFA of its last frame was known.
-            deep.frames.resize(deep.proven - 1);
-            deep.frames.insert(deep.frames.end(), callers.stack->begin() + static_cast<std::ptrdiff_t>(callers.joint),
-                               callers.stack->end());
-        }
+        if (whole) continue_by(deep.frames, deep.proven, *callers.stack, callers.joint);
         emit_(deep, whole);
     }
     callers.waiting.clear();

@@ -17,20 +17,6 @@ std::size_t joins(const std::vector<CodeFrame>& frames, std::size_t proven, cons
     return at && at.in_first == proven - 1 ? at.in_second : 0;
 }
 
-void continue_by(std::vector<CodeFrame>& frames, std::size_t proven, const std::vector<CodeFrame>& whole,
-                 std::size_t joint) {
-    // The copy ended before the CFA of its last frame was known.
-    frames.resize(proven - 1);
-    frames.insert(frames.end(), whole.begin() + static_cast<std::ptrdiff_t>(joint), whole.end());
-}
-
-bool alike_from(const std::vector<CodeFrame>& first, std::size_t at, const std::vector<CodeFrame>& second,
-                std::size_t second_at) {
-    return std::equal(first.begin() + static_cast<std::ptrdiff_t>(at), first.end(),
-                      second.begin() + static_cast<std::ptrdiff_t>(second_at), second.end(),
-                      std::mem_fn(&CodeFrame::is_like));
-}
-
 /// As continue_like, between a whole stack from before and one from after.
 bool continue_between(std::vector<CodeFrame>& frames, std::size_t proven, const std::vector<CodeFrame>& before,
                       const std::vector<CodeFrame>& after) {

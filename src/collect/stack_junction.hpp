@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "profile/model.hpp"
@@ -116,6 +117,21 @@ private:
     std::size_t count_ = 0;
     std::uint64_t bytes_ = 0;  // of their frames
 };
+
+/// Replaces all frames but the first `proven`, of a copy, by those of `whole` from `joint` on. The copy ended before
+/// the CFA of its last frame was known.
+inline void continue_by(std::vector<CodeFrame>& frames, std::size_t proven, const std::vector<CodeFrame>& whole,
+                        std::size_t joint) {
+    frames.resize(proven - 1);
+    frames.insert(frames.end(), whole.begin() + static_cast<std::ptrdiff_t>(joint), whole.end());
+}
+
+inline bool alike_from(const std::vector<CodeFrame>& first, std::size_t at, const std::vector<CodeFrame>& second,
+                       std::size_t second_at) {
+    return std::equal(first.begin() + static_cast<std::ptrdiff_t>(at), first.end(),
+                      second.begin() + static_cast<std::ptrdiff_t>(second_at), second.end(),
+                      std::mem_fn(&CodeFrame::is_like));
+}
 
 /// The stacks' outermost links that have one CFA, if there are any.
 inline Junction outermost_shared(const KnownFrames& first, const KnownFrames& second) {
