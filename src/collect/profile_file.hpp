@@ -34,7 +34,7 @@ public:
     /// `stem`: the results' path without ending. A name that is taken gets ".2", ".3", ...: no file is replaced that
     /// `older` keeps, that another process is writing (it holds a lock on it, flock(2)), or that is not a regular file
     /// of the running user (see avoided()). So results of different processes of one run never overwrite each other.
-    ProfileFile(std::string stem, OlderResults older, std::uint64_t most_bytes = std::uint64_t{64} << 20)
+    ProfileFile(std::string stem, OlderResults older, std::uint64_t most_bytes)
         : stem_(std::move(stem)), rules_(older), most_bytes_(most_bytes), full_at_(most_bytes), writer_(Descriptor{}) {}
 
     /// Where the file is to be, asked for when it is created: the folder may not be there before.
@@ -104,7 +104,6 @@ public:
     /// `most_bytes`: what all files of the profile together may take.
     explicit Rotation(std::uint64_t most_bytes) : most_bytes_(most_bytes) {}
 
-    /// What each file may take.
     std::uint64_t file_bytes() const { return most_bytes_ / most_files; }
     std::uint64_t most_bytes() const { return most_bytes_; }
     /// Number of the part that is being written; the first is 1.
@@ -114,7 +113,6 @@ public:
     std::string stem_when_over(const std::string& stem) const { return stem + ".part" + std::to_string(number_); }
     /// The part that was being written is complete, at `path`. Removes the oldest part if there are too many.
     Result<void> put_away(std::string path, std::uint64_t samples);
-    /// Samples in the parts that were removed.
     std::uint64_t given_up() const { return given_up_; }
     /// The path of the newest that was put away; empty if there is none.
     std::string newest() const { return earlier_.empty() ? std::string() : earlier_.back().path; }

@@ -23,6 +23,7 @@ struct HowSampled {
     bool by_frame_pointers = false;
     bool all_time = true;  // CaptureFacts::has_all_time()
     std::uint32_t most_stack_bytes = 1 << 20;
+    std::uint64_t least_cpu_ns = 0;  // below it there are no results if no sample hit the process
 };
 
 /// The collector thread only.
@@ -64,8 +65,6 @@ public:
     }
     /// To be called before the first resume(), if waits are sampled too, as two events of the profile.
     void sample_waits(const OffCpuSettings& settings);
-    /// CPU time below which there are no results if no sample hit the process.
-    void set_least_cpu(std::uint64_t ns) { least_cpu_ns_ = ns; }
     /// To be called before the first resume(), after sample_waits(): other events that the source samples
     /// (EventSample).
     void sample_events(const std::vector<EventInfo>& events);
@@ -92,7 +91,6 @@ public:
     Result<void> flush();
     /// Like flush, for good: CPU time that could not be sampled gets its frame, and the summary says "complete".
     Result<void> close();
-    /// A sentence for the reader of the profile.
     void remark(const std::string& text) { pipeline_.summary().counters[std::string(counter::note) + text] = 1; }
     /// The memory of the event source, which counts as ours: the most of which it tells.
     void has_buffers(std::uint64_t bytes) { buffer_bytes_ = std::max(buffer_bytes_, bytes); }
@@ -117,11 +115,10 @@ public:
     bool has_cpu_samples() {
         return pipeline_.summary().samples + pipeline_.summary().lost + pipeline_.ledger().lost_unassigned() != 0;
     }
-    /// Whether there is something to draw.
     bool has_samples() {
         return has_cpu_samples() || pipeline_.has_more_events() || (allocations_ && allocations_->has_samples()) ||
                (off_cpu_ && off_cpu_->has_samples()) ||
-               (pipeline_.ledger().wrote() && process_cpu_ns_ >= least_cpu_ns_);
+               (pipeline_.ledger().wrote() && process_cpu_ns_ >= how_.least_cpu_ns);
     }
     /// Whether there is something worth a file: there may be thousands of processes of a few milliseconds that no
     /// sample hit, and that counted no units of work.
@@ -130,7 +127,7 @@ public:
     /// yet, no sample of CPU time, of which it used little.
     bool is_launchers() {
         return !file_.created() && !counted_any_ && !has_cpu_samples() &&
-               !(allocations_ && allocations_->has_samples()) && process_cpu_ns_ < least_cpu_ns_;
+               !(allocations_ && allocations_->has_samples()) && process_cpu_ns_ < how_.least_cpu_ns;
     }
     bool take_haste() { return pipeline_.take_haste(); }
     std::uint64_t samples() { return pipeline_.summary().hits; }
@@ -148,7 +145,6 @@ private:
     const CpuClocks& clocks_;
     const std::uint64_t start_ns_;
     std::uint64_t buffer_bytes_ = 0;
-    std::uint64_t least_cpu_ns_ = 20'000'000;
     ProfileFile file_;
     Pipeline pipeline_;
     std::optional<OffCpu> off_cpu_;

@@ -81,26 +81,24 @@ ProfileSeries::ProfileSeries(const Options& options, PathFacts paths, OlderResul
 void ProfileSeries::begin_recording(const Engine& engine, const std::string& stem, std::uint64_t start_ns) {
     const auto& facts = engine.source->facts();
     const bool by_rings = facts.engine == EngineKind::ring;
-    recording_ = std::make_unique<Recording>(describe_run(options_, engine, start_ns),
-                                             HowSampled{options_.by_frame_pointers, facts.has_all_time(),
-                                                        by_rings ? most_ring_stack_bytes : most_stack_bytes},
-                                             stem, older_, rotation_.file_bytes(), start_ns);
-    recording_->set_least_cpu(options_.least_cpu_ns);
+    recording_ = std::make_unique<Recording>(
+        describe_run(options_, engine, start_ns),
+        HowSampled{options_.by_frame_pointers, facts.has_all_time(),
+                   by_rings ? most_ring_stack_bytes : most_stack_bytes, options_.least_cpu_ns},
+        stem, older_, rotation_.file_bytes(), start_ns);
     if (options_.off_cpu())
         recording_->sample_waits(
             {.frequency = options_.offcpu_frequency, .least_ns = options_.offcpu_least_ns, .records = facts.switches});
     std::vector<EventInfo> more;
     for (const auto& [name, kind] : facts.more_events) more.push_back({name, kind, facts.frequency, 0});
     recording_->sample_events(more);
-    if (options_.allocations()) sample_allocations();
+    if (options_.allocations()) {
+        if (const std::string problem = why_no_allocations(); problem.empty())
+            recording_->sample_allocations(*alloc::host_state());
+        else
+            say(problem);
+    }
     begun_ = true;
-}
-
-void ProfileSeries::sample_allocations() {
-    if (const std::string problem = why_no_allocations(); problem.empty())
-        recording_->sample_allocations(*alloc::host_state());
-    else
-        say(problem);
 }
 
 Result<void> ProfileSeries::begin(const Engine& engine, std::uint64_t start_ns) {

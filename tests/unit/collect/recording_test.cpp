@@ -17,7 +17,7 @@ using namespace flameprobe;
 namespace {
 
 constexpr std::uint32_t first_tid = 4'000'000'000;  // of no thread
-constexpr std::uint64_t period = 1'000'000;
+constexpr std::uint64_t period = 1'000'000, usual_least = 20 * period;
 
 /// Clocks that show what the test sets.
 class SetClocks final : public CpuClocks {
@@ -122,9 +122,9 @@ RunInfo some_run() {
 
 /// A recording whose samples have no stack: only the account is of interest.
 struct Case {
-    explicit Case(bool all_time = true)
-        : recording(some_run(), {.all_time = all_time}, folder.stem(), {.keep = false}, 1 << 20, monotonic_ns(),
-                    clocks) {
+    explicit Case(bool all_time = true, std::uint64_t least_cpu_ns = usual_least)
+        : recording(some_run(), {.all_time = all_time, .least_cpu_ns = least_cpu_ns}, folder.stem(), {.keep = false},
+                    1 << 20, monotonic_ns(), clocks) {
         clocks.thread[main_thread] = 5 * period;  // before sampling began
         clocks.process = 5 * period;
         REQUIRE(recording.resume());
@@ -374,7 +374,8 @@ TEST_CASE("one recording after the other: no CPU time is missed or counted twice
     first.clocks.run(first.main_thread, 50);  // while the first one's results are written
     first.clocks.run(first_tid, 20);          // a thread that is new
     const ProfileFolder folder;
-    Recording second(some_run(), {}, folder.stem(), {.keep = false}, 1 << 20, monotonic_ns(), first.clocks);
+    Recording second(some_run(), {.least_cpu_ns = usual_least}, folder.stem(), {.keep = false}, 1 << 20, monotonic_ns(),
+                     first.clocks);
     REQUIRE(second.resume_from(counted_to));
     first.clocks.run(first.main_thread, 100);
     TimeSample raw;
@@ -426,8 +427,7 @@ TEST_CASE("CPU time that collectors used in the host's process before is not its
 
 TEST_CASE("a process that no sample hit leaves a file if it used FLAMEPROBE_MIN_CPU or more") {
     for (const auto& [least, kept] : {std::pair<std::uint64_t, bool>{50 * period, true}, {51 * period, false}}) {
-        Case run;
-        run.recording.set_least_cpu(least);
+        Case run(true, least);
         run.clocks.run(run.main_thread, 50);
         run.recording.threads_ended({{.tid = first_tid, .cpu_ns = 50 * period}});
         run.recording.pause();

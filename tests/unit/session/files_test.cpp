@@ -38,6 +38,8 @@ void put_record(ProfileFile& spool) {
     spool.writer().run(run);
 }
 
+constexpr std::uint64_t roomy = std::uint64_t{1} << 30;  // bytes
+
 OlderResults run_from_now() {
     OlderResults run;
     ::clock_gettime(CLOCK_REALTIME, &run.run_start);
@@ -65,7 +67,7 @@ TEST_CASE("paths are expanded, made absolute and numbered") {
 
 TEST_CASE("a spool has no file before it is created, and none after it is removed") {
     const Folder folder;
-    ProfileFile spool(folder / "a", {.keep = true});
+    ProfileFile spool(folder / "a", {.keep = true}, roomy);
     put_record(spool);
     CHECK(folder.files() == 0);
     REQUIRE(spool.create());
@@ -79,16 +81,16 @@ TEST_CASE("results of this run's other processes are never replaced, those of an
     const Folder folder;
     std::ofstream(folder / "a.fprobe") << "old";
     SUBCASE("kept") {
-        ProfileFile spool(folder / "a", {.keep = true});
+        ProfileFile spool(folder / "a", {.keep = true}, roomy);
         REQUIRE(spool.create());
         CHECK(spool.stem() == folder / "a.2");
-        ProfileFile third(folder / "a", {.keep = true});
+        ProfileFile third(folder / "a", {.keep = true}, roomy);
         REQUIRE(third.create());
         CHECK(third.path() == folder / "a.3.fprobe");
         CHECK(fs::file_size(folder / "a.fprobe") == 3);
     }
     SUBCASE("replaced") {
-        ProfileFile spool(folder / "a", run_from_now());
+        ProfileFile spool(folder / "a", run_from_now(), roomy);
         CHECK(fs::file_size(folder / "a.fprobe") == 3);
         REQUIRE(spool.create());
         put_record(spool);
@@ -97,7 +99,7 @@ TEST_CASE("results of this run's other processes are never replaced, those of an
         CHECK(folder.files() == 1);
     }
     SUBCASE("replaced by one process only") {
-        ProfileFile one(folder / "a", run_from_now()), other(folder / "a", run_from_now());
+        ProfileFile one(folder / "a", run_from_now(), roomy), other(folder / "a", run_from_now(), roomy);
         REQUIRE(one.create());
         REQUIRE(other.create());
         put_record(one);
@@ -105,13 +107,13 @@ TEST_CASE("results of this run's other processes are never replaced, those of an
         CHECK(one.path() == folder / "a.fprobe");
         CHECK(other.stem() == folder / "a.2");
         // It is still being written, although this run began later.
-        ProfileFile next_run(folder / "a", run_from_now());
+        ProfileFile next_run(folder / "a", run_from_now(), roomy);
         REQUIRE(next_run.create());
         CHECK(next_run.stem() == folder / "a.3");
     }
     SUBCASE("not replaced, as written since the run began") {
         OlderResults run;
-        ProfileFile spool(folder / "a", run);
+        ProfileFile spool(folder / "a", run, roomy);
         REQUIRE(spool.create());
         CHECK(spool.stem() == folder / "a.2");
         CHECK(spool.avoided().empty());
@@ -129,7 +131,7 @@ TEST_CASE("what another user may have put under a profile's name stays, and the 
         std::ofstream(folder / "a.fprobe") << "planted";
         ::chmod((folder / "a.fprobe").c_str(), 0666);
     }
-    ProfileFile spool(folder / "a", run_from_now());
+    ProfileFile spool(folder / "a", run_from_now(), roomy);
     REQUIRE(spool.create());
     put_record(spool);
     REQUIRE(spool.flush());
@@ -192,7 +194,7 @@ TEST_CASE("a message file is only ever appended to if it is this user's alone") 
 }
 
 TEST_CASE("a spool that cannot be created says where and what to do") {
-    ProfileFile spool("/nonexistent-directory/a", {.keep = true});
+    ProfileFile spool("/nonexistent-directory/a", {.keep = true}, roomy);
     const auto created = spool.create();
     REQUIRE_FALSE(created);
     CHECK(created.error().message.find("/nonexistent-directory/a.fprobe") == 0);
