@@ -46,16 +46,14 @@ void MapWatch::read(RecordSink& sink, std::uint64_t now_ns) {
     // Every second, less often where a reading is dear: at most 1 % of the time.
     next_ns_ = now_ns + std::max<std::uint64_t>(1000 * ns_per_ms, 100 * cost_ns_);
     if (!maps) return;
-    const bool news = report_new(*maps, sink, now_ns);
+    const bool news = report_new(*maps, sink);
     known_ = std::move(*maps);
     if (std::exchange(asked_, false))
         patience_ns_ = news ? least_patience_ns : std::min(2 * patience_ns_, 1000 * ns_per_ms);
     read_ns_ = now_ns;
 }
 
-// A new mapping was made at some time since the last reading. Where none was known before, all samples since that
-// reading may be in it; where it replaced another, they are taken for the other's.
-bool MapWatch::report_new(const ProcMaps& found, RecordSink& sink, std::uint64_t now_ns) const {
+bool MapWatch::report_new(const ProcMaps& found, RecordSink& sink) const {
     bool news = false;
     for (const MapsLine& mapping : found.lines) {
         if (!mapping.executable) continue;
@@ -64,7 +62,7 @@ bool MapWatch::report_new(const ProcMaps& found, RecordSink& sink, std::uint64_t
         const bool overlaps = old != known_.lines.end() && old->executable && old->start < mapping.end;
         if (overlaps && *old == mapping) continue;
         news = true;
-        sink.take(raw_mapping(mapping, overlaps ? now_ns : read_ns_));
+        sink.take(raw_mapping(mapping));
     }
     return news;
 }

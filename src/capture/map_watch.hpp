@@ -36,7 +36,7 @@ public:
     void read(RecordSink& sink, std::uint64_t now_ns);
 
 private:
-    bool report_new(const ProcMaps& found, RecordSink& sink, std::uint64_t now_ns) const;
+    bool report_new(const ProcMaps& found, RecordSink& sink) const;
 
     ProcMaps known_{{}};
     std::uint64_t read_ns_ = 0;

@@ -95,10 +95,9 @@ RawSample read_sample(Fields& fields, const RecordLayout& layout) {
     return sample;
 }
 
-std::optional<Record> read_mapping(Fields fields, std::uint16_t misc, std::uint64_t time) {
+std::optional<Record> read_mapping(Fields fields, std::uint16_t misc) {
     RawMapping mapping;
     fields.take(8);  // pid, tid
-    mapping.time_ns = time;
     mapping.start = fields.next<std::uint64_t>();
     mapping.size = fields.next<std::uint64_t>();
     mapping.file_offset = fields.next<std::uint64_t>();
@@ -154,7 +153,7 @@ std::optional<Record> read_record(std::span<const std::byte> record, const Recor
     fields = Fields(record.first(record.size() - id_suffix).subspan(sizeof header));
     switch (header.type) {
         case PERF_RECORD_MMAP2:
-            return read_mapping(fields, header.misc, time);
+            return read_mapping(fields, header.misc);
         case PERF_RECORD_COMM: {
             fields.take(4);
             const auto tid = fields.next<std::uint32_t>();

@@ -39,7 +39,6 @@ struct EventSample : RawSample {
 
 /// Executable memory that was mapped, as the kernel's MMAP2 record tells it, or /proc/self/maps.
 struct RawMapping {
-    std::uint64_t time_ns = 0;
     std::uint64_t start = 0;
     std::uint64_t size = 0;
     std::uint64_t file_offset = 0;
@@ -49,10 +48,8 @@ struct RawMapping {
     std::string_view build_id;  // raw bytes, may be empty
 };
 
-/// `time_ns`: when it was made, or 0.
-inline RawMapping raw_mapping(const MapsLine& line, std::uint64_t time_ns) {
-    return {.time_ns = time_ns,
-            .start = line.start,
+inline RawMapping raw_mapping(const MapsLine& line) {
+    return {.start = line.start,
             .size = line.end - line.start,
             .file_offset = line.offset,
             .device = line.device,
@@ -126,7 +123,6 @@ public:
     virtual bool met_unknown_code() { return false; }
 };
 
-/// Gives them to a function.
 template <class Take>
 class SinkOf final : public RecordSink {
 public:

@@ -30,8 +30,8 @@ Recording::Recording(const RunInfo& run, const HowSampled& how, std::string stem
         for (std::size_t i = 0; i < maps->lines.size(); ++i) {
             if (!maps->lines[i].executable) continue;
             // Code that was moved by now is the file's, if it is equal.
-            if (const auto file = file_around(*maps, i)) pipeline_.take(raw_mapping(*file, 0));
-            pipeline_.take(raw_mapping(maps->lines[i], 0));
+            if (const auto file = file_around(*maps, i)) pipeline_.take(raw_mapping(*file));
+            pipeline_.take(raw_mapping(maps->lines[i]));
         }
     }
 }

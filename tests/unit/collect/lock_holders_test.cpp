@@ -127,7 +127,7 @@ struct Looker {
         const auto maps = read_proc_maps();
         REQUIRE(maps);
         for (const MapsLine& line : maps->lines)
-            if (line.executable) pipeline.take(raw_mapping(line, 0));
+            if (line.executable) pipeline.take(raw_mapping(line));
     }
     std::shared_ptr<const Held> look(std::uint32_t tid) {
         BlockedThread where;
