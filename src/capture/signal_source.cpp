@@ -145,7 +145,7 @@ void SignalSource::drain(RecordSink& sink) {
         sink.take(record);
     });
     slots_.finish_round(noting, maps_, now);
-    facts_.buffer_bytes = memory_.bytes_in_use(reader_.most_cells(), slots_.slots());
+    facts_.buffer_bytes = memory_.bytes_in_use(reader_.most_cells(), slots_.slots().size());
     if (const auto dropped = state.dropped.exchange(0, std::memory_order_relaxed); dropped != 0)
         sink.take(SamplesLost{dropped});
 }

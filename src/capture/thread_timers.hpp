@@ -40,12 +40,7 @@ public:
                 !perf_samples(records_[i].tid))
                 slots_[i].all.store(true, std::memory_order_relaxed);
     }
-    /// Threads of the process, the collector too; 0 without /proc.
-    std::size_t running() const { return slots_.tasks().count(); }
-    /// Threads that have no timer because the kernel (RLIMIT_SIGPENDING) or the table had none left, when last counted.
-    std::size_t without_timer() const { return slots_.without_timer(); }
-    std::size_t with_timer() const { return slots_.with_timer(); }
-    std::size_t slots() const { return slots_.size(); }
+    const TimerSlots& slots() const { return slots_; }
     /// Threads that used CPU time while they blocked the signal.
     std::size_t blocking() const { return blocking_; }
 

@@ -41,13 +41,11 @@ public:
     handler::ThreadSlot& operator[](std::size_t index) const { return state_.slots[index]; }
     /// The thread that a slot is claimed for; 0: it is free.
     std::uint32_t owner(std::size_t index) const { return state_.owners[index].load(std::memory_order_acquire); }
-    /// False: its fields are still being written.
     bool ready(std::size_t index) const { return (*this)[index].ready.load(std::memory_order_acquire) != 0; }
     const TaskList& tasks() const { return tasks_; }
 
     /// Attaches all threads that run and have no slot, or only one for which `ended` gives true.
     void attach_running(const std::function<bool(std::size_t)>& ended);
-    /// No timer is armed after it returns. Threads keep their slots.
     void stop();
     void free(std::size_t index);
 

@@ -44,7 +44,8 @@ void TimerSource::describe(const CaptureOptions& options) {
     facts_.frequency = options.frequency;
     facts_.period_ns = memory_.state().period_ns;
     constexpr std::size_t main_and_collector = 2;
-    facts_.earlier_threads = timers_.running() - std::min(timers_.running(), main_and_collector);
+    const std::size_t running = timers_.slots().tasks().count();  // 0 without /proc
+    facts_.earlier_threads = running - std::min(running, main_and_collector);
     facts_.fill_ns =
         std::uint64_t{memory_.state().pool.count()} * 1'000'000'000 / (cpu_count() * std::min(options.frequency, most));
     if (options.event != "cpu-clock" && options.event != "task-clock") {
@@ -70,7 +71,7 @@ Result<void> TimerSource::start() {
     calls_.look(state, monotonic_ns());
     state.sampling.store(true, std::memory_order_relaxed);
     timers_.start();
-    if (timers_.with_timer() == 0 && timers_.without_timer() != 0) {
+    if (timers_.slots().with_timer() == 0 && timers_.slots().without_timer() != 0) {
         state.sampling.store(false, std::memory_order_relaxed);
         return Error{"the kernel gives no timer: raise the limit of pending signals (ulimit -i), which counts timers"};
     }
@@ -160,13 +161,13 @@ void TimerSource::end_round(RecordSink& sink) {
     if (memory_.state().is_parents()) return;
     if (sink.met_unknown_code()) maps_.met_unknown_code();
     timers_.finish_round(sink, maps_, round_ns_);
-    facts_.buffer_bytes = memory_.bytes_in_use(reader_.most_cells(), timers_.slots());
+    facts_.buffer_bytes = memory_.bytes_in_use(reader_.most_cells(), timers_.slots().size());
     note_unsampled_threads();
 }
 
 void TimerSource::note_unsampled_threads() {
-    if (timers_.without_timer() <= noted_missing_ && timers_.blocking() <= noted_blocking_) return;
-    noted_missing_ = std::max(noted_missing_, timers_.without_timer());
+    if (timers_.slots().without_timer() <= noted_missing_ && timers_.blocking() <= noted_blocking_) return;
+    noted_missing_ = std::max(noted_missing_, timers_.slots().without_timer());
     noted_blocking_ = timers_.blocking();
     const auto threads = [](std::size_t count) {
         return std::to_string(count) + (count == 1 ? " thread" : " threads");

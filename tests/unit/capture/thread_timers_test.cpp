@@ -119,13 +119,13 @@ TEST_CASE("a thread that attached itself while the collector attached it is not 
         while (!end) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     });
     host.round();
-    const std::size_t threads = host.timers.with_timer();  // ThreadSanitizer has one too
+    const std::size_t threads = host.timers.slots().with_timer();  // ThreadSanitizer has one too
     itself = true;
     while (itself) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     host.round();
     host.timers.find_new(host.seen, monotonic_ns() + 2 * ns_per_second);  // looks for threads again
-    CHECK(host.timers.with_timer() == threads);
-    CHECK(host.timers.without_timer() == 0);
+    CHECK(host.timers.slots().with_timer() == threads);
+    CHECK(host.timers.slots().without_timer() == 0);
     end = true;
     thread.join();
     host.stop();
