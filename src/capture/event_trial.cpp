@@ -5,7 +5,6 @@
 #include <string>
 
 #include "base/host_process.hpp"
-#include "base/proc.hpp"
 #include "capture/perf_event.hpp"
 
 namespace flameprobe {
@@ -32,9 +31,8 @@ bool is_left_out(const perf_event_attr& attributes) {
 
 std::string why_left_out(const CaptureOptions& options) {
     if (!options.kernel) return options.event + " happen in the kernel, which FLAMEPROBE_KERNEL=off leaves out";
-    const auto paranoid = read_sysctl("/proc/sys/kernel/perf_event_paranoid");
     return options.event + " happen in the kernel, which may not be sampled while kernel.perf_event_paranoid is " +
-           (paranoid ? std::to_string(*paranoid) : "unknown") + ": 1 is needed (sysctl kernel.perf_event_paranoid=1)";
+           paranoid_text() + ": 1 is needed (sysctl kernel.perf_event_paranoid=1)";
 }
 
 }  // namespace

@@ -81,14 +81,13 @@ perf_event_attr event_for_rings(std::uint32_t type, std::uint64_t config) {
 // Threads that have ended are refused too, by the thousand: nothing is read for these.
 std::string explain_no_permission() {
     const auto paranoid = read_sysctl("/proc/sys/kernel/perf_event_paranoid");
-    const std::string level = paranoid ? std::to_string(*paranoid) : "unknown";
     if (paranoid && *paranoid > 2) {
-        return "perf_event_open is refused: kernel.perf_event_paranoid is " + level +
+        return "perf_event_open is refused: kernel.perf_event_paranoid is " + paranoid_text() +
                " (2 or less is needed: sysctl kernel.perf_event_paranoid=2)";
     }
     return "perf_event_open is refused by a security policy (seccomp, as in Docker's default profile; "
            "kernel.perf_event_paranoid is " +
-           level + "): docker run --cap-add PERFMON allows it";
+           paranoid_text() + "): docker run --cap-add PERFMON allows it";
 }
 
 }  // namespace
@@ -219,6 +218,11 @@ bool leaves_descriptors(const Descriptor& event) {
 bool has_hung_up(const Descriptor& event) {
     pollfd watched{event.get(), 0, 0};
     return ::poll(&watched, 1, 0) > 0 && (watched.revents & POLLHUP) != 0;
+}
+
+std::string paranoid_text() {
+    const auto paranoid = read_sysctl("/proc/sys/kernel/perf_event_paranoid");
+    return paranoid ? std::to_string(*paranoid) : "unknown";
 }
 
 std::string explain_refusal(int error_number) {

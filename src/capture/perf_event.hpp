@@ -49,7 +49,6 @@ perf_event_attr make_switch_attributes();
 Result<perf_event_attr> make_more_attributes(const perf_event_attr& own, std::string_view name,
                                              std::uint64_t frequency);
 
-/// Whether the event is a clock of CPU time.
 bool is_clock(const perf_event_attr& attributes);
 /// "software clock", "hardware counter" or "software event".
 const char* kind_of(const perf_event_attr& attributes);
@@ -75,9 +74,8 @@ std::uint32_t thread_for_trials();
 Result<Descriptor> open_alike(const perf_event_attr& attributes, std::uint32_t tid, int cpu);
 
 /// Tries whether an event counts (event_trial.cpp): some can be opened without an error and never do.
-/// Opens options.event for the calling thread as it would be sampled. If it is the hardware's, does what it counts, and
-/// looks; the kernel's own always count. An Error is one sentence that says why not and which setting helps. Takes well
-/// under a millisecond. Needs a descriptor for the time.
+/// If it is the hardware's, does what it counts, and looks; the kernel's own always count. An Error is one sentence
+/// that says why not and which setting helps. Takes well under a millisecond.
 Result<void> try_event(const CaptureOptions& options);
 
 /// Whether there are still enough descriptors for files, now that `event` is open: each event of a thread that ran
@@ -88,6 +86,8 @@ bool leaves_descriptors(const Descriptor& event);
 /// (perf_event_open(2)).
 bool has_hung_up(const Descriptor& event);
 
+/// kernel.perf_event_paranoid in words.
+std::string paranoid_text();
 /// Why perf_event_open said no, and what mends it, in one sentence.
 std::string explain_refusal(int error_number);
 

@@ -149,9 +149,8 @@ void RingSource::describe(const CaptureOptions& options) {
     facts_.buffer_bytes = rings_.bytes();
     facts_.fill_ns = rings_.fill_ns();
     if (options.kernel && !facts_.kernel) {
-        const auto paranoid = read_sysctl("/proc/sys/kernel/perf_event_paranoid");
-        own_note_ = "kernel code may not be sampled (kernel.perf_event_paranoid is " +
-                    (paranoid ? std::to_string(*paranoid) : "unknown") + ", 1 or less is needed)";
+        own_note_ = "kernel code may not be sampled (kernel.perf_event_paranoid is " + paranoid_text() +
+                    ", 1 or less is needed)";
     }
     facts_.note = facts_.unattached_threads != 0 ? facts_.note : own_note_;
 }
