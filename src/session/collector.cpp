@@ -166,9 +166,7 @@ bool Collector::handle(std::uint32_t requests) {
     if ((requests & request_secure) != 0) sampling_.secure(next_user.exchange(no_user, std::memory_order_relaxed));
     if ((requests & request_credentials) != 0 && is_task()) task_.follow_credentials();
     if ((requests & request_dump) != 0) dump_problem = sampling_.dump(dump_stem);
-    if ((requests & request_finish) != 0) {
-        if (host_is_filtered && !is_task()) watch_thread_end();
-    }
+    if ((requests & request_finish) != 0 && host_is_filtered && !is_task()) watch_thread_end();
     if ((requests & (request_finish | request_retire)) != 0) finish();
     if ((requests & request_retire) != 0) sampling_.retire();
     if ((requests & request_leave) != 0) sampling_.leave();
@@ -229,7 +227,12 @@ void Collector::end_with_last_thread() {
 
 void Collector::before_filter() {
     if (is_task()) return;  // a filter is for threads of the host's thread group only
-    if (filter_for_all_would_kill(filter_program, filter_flags)) return end_before_filter();
+    if (filter_for_all_would_kill(filter_program, filter_flags)) {
+        // It will hold for this thread too, and the next system call may be the process's end.
+        watch_thread_end();
+        sampling_.say(filter_text::ended);
+        return finish();
+    }
     if (!sampling_.attaches_threads() || sampling_.broken() || lets_handlers_return(filter_program, filter_flags))
         return;
     if (!sampling_.go_on_without_signals("in the program's filter no handler can return"))
@@ -242,14 +245,6 @@ void Collector::before_filter() {
 void Collector::watch_thread_end() {
     thread_alive_.store(1, std::memory_order_release);
     ::syscall(SYS_set_tid_address, &thread_alive_);
-}
-
-// The filter will hold for this thread too, and the next system call may be the process's end. So the results are
-// written now.
-void Collector::end_before_filter() {
-    watch_thread_end();
-    sampling_.say(filter_text::ended);
-    finish();
 }
 
 }  // namespace flameprobe

@@ -29,10 +29,9 @@ public:
     /// Both must outlive it.
     Birth(const Options& options, Life& life) : options_(options), life_(life) {}
 
-    /// To be called in a forked child, newborn from now, before its collector is launched. The collector then opens
-    /// nothing until the child has used half a period of CPU time, or a quarter of FLAMEPROBE_MIN_CPU: one that ends,
-    /// or executes another program, before that costs no more than a thread. `start_ticket`: of the request to start.
-    /// CPU time and units of work count from now.
+    /// In a forked child, before its collector is launched: one that ends, or executes another program, within the
+    /// bound costs no more than a thread. `start_ticket`: of the request to start. CPU time and units of work count
+    /// from now.
     void begin(std::uint32_t start_ticket) {
         start_ticket_ = start_ticket;
         time_ns_ = monotonic_ns();
@@ -40,8 +39,7 @@ public:
         counts_ = true;
         life_.step<Life::State::none, Life::State::newborn>();
     }
-    /// Whether nothing is sampled yet because of that, and nothing would be lost at an end now: the child has not used
-    /// FLAMEPROBE_MIN_CPU, and no units of work were counted. Async-signal-safe.
+    /// Whether nothing is sampled yet because of that, and nothing would be lost at an end now. Async-signal-safe.
     bool waits() const noexcept {
         return life_.is(Life::State::newborn) && uses_little() && !any_units_counted() && !alloc::any_unattended();
     }
@@ -121,18 +119,15 @@ public:
     const Life& life() const { return life_; }
     CommandQueue& commands() { return commands_; }
     const CommandQueue& commands() const { return commands_; }
-    /// Whether `routine` is the start routine of the collector's thread.
     static bool is_start_routine(void* (*routine)(void*)) { return routine == &Collector::thread_main; }
     Sampling& sampling() { return sampling_; }
     const Sampling& sampling() const { return sampling_; }
     /// Of a forked child: what is done before launch(), and at an end that may come before sampling.
     Birth& birth() { return birth_; }
-    const Birth& birth() const { return birth_; }
 
     /// Whether its thread ended at once, since there was no memory for it.
     bool without_memory() const { return without_memory_.load(std::memory_order_relaxed); }
 
-    /// Whether somebody has killed the collector's task.
     bool was_killed() const { return is_task() && task_.ended(); }
 
     void reap_task() const noexcept { task_.reap(); }
@@ -169,7 +164,6 @@ private:
     void end_with_last_thread();
     void before_filter();
     void watch_thread_end();
-    void end_before_filter();
     std::uint64_t pause_ns() const;
 
     const Options& options_;

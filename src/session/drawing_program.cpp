@@ -216,9 +216,7 @@ Result<Drawn> draw(const DrawingOrder& order, const Options& options, const Whil
 }
 
 Result<void> let_write_smaller(const std::string& profile, const Descriptor& into, const WhileDrawing& watch) {
-    DrawingOrder order{.input = profile, .stem = {}};
-    order.smaller = &into;
-    const auto written = start_and_wait(order, Options(), watch);
+    const auto written = start_and_wait({.input = profile, .stem = {}, .smaller = &into}, Options(), watch);
     return written ? Result<void>() : written.error();
 }
 

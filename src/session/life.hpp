@@ -20,8 +20,6 @@ public:
         finishing,  // writes the last file
         gone,       // there will be no other one
     };
-    static constexpr std::array<std::string_view, 7> names = {"none", "newborn",   "begun", "thread",
-                                                              "task", "finishing", "gone"};
     struct Step {
         State from, to;
         std::string_view when;

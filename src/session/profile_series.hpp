@@ -28,7 +28,6 @@ public:
 
     /// Whether there is a profile in progress. Thread-safe.
     bool begun() const { return begun_.load(std::memory_order_relaxed); }
-    /// The profile in progress.
     Recording& now() const { return *recording_; }
     /// `start_ns`: what its times count from (CLOCK_MONOTONIC).
     Result<void> begin(const Engine& engine, std::uint64_t start_ns);
@@ -66,7 +65,6 @@ public:
 private:
     RunFolder& folder();
     Result<std::string> place_in_run();
-    void sample_allocations();
     void begin_recording(const Engine& engine, const std::string& stem, std::uint64_t start_ns);
     void draw_and_tell(const DrawingOrder& order, const std::function<void()>& meanwhile);
     void tell(const Drawn& drawn);

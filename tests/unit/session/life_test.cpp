@@ -12,13 +12,15 @@ using State = Life::State;
 
 namespace {
 
-std::string name(State state) { return std::string(Life::names[static_cast<std::size_t>(state)]); }
+constexpr const char* names[] = {"none", "newborn", "begun", "thread", "task", "finishing", "gone"};
+
+std::string name(State state) { return names[static_cast<std::size_t>(state)]; }
 
 }  // namespace
 
 TEST_CASE("each state of a collector is reached, and the last one is left by no step") {
-    for (std::size_t i = 1; i < Life::names.size(); ++i) {
-        CAPTURE(Life::names[i]);
+    for (std::size_t i = 1; i < std::size(names); ++i) {
+        CAPTURE(names[i]);
         CHECK(std::any_of(Life::steps.begin(), Life::steps.end(),
                           [&](const Life::Step& step) { return step.to == static_cast<State>(i); }));
     }
