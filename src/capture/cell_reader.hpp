@@ -16,7 +16,6 @@ class CellReader {
 public:
     explicit CellReader(handler::State& state) : state_(state) {}
 
-    /// Whether gather() would find a sample.
     bool any() const {
         for (std::uint32_t i = 0; i < state_.pool.count(); ++i)
             if (state_.pool.full(i)) return true;

@@ -23,7 +23,7 @@ bool is_default_for_host(int signal);
 /// Is our handler still installed for `signal`? A host may set its own past our interposition.
 bool holds_signal(int signal);
 
-/// Does the thread block `signal`? `status` is the text of its /proc/self/task/TID/status.
+/// `status`: the text of the thread's /proc/self/task/TID/status.
 bool blocks_signal(const std::string& status, int signal);
 
 }  // namespace flameprobe

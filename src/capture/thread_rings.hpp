@@ -181,7 +181,7 @@ public:
     /// interrupts the CPU that had the thread last.
     void disable(bool for_good);
     void stop_switches();
-    /// Whether all threads that have events have ended, or exec has replaced the program.
+    /// Exec ends them too.
     bool ended() const;
     template <class Wanted>
     bool any_record(Wanted wanted) const {
@@ -203,7 +203,7 @@ public:
     void consume();
     /// Draws periods anew, and closes what has ended.
     void end_round();
-    /// The thread has ended: what its ring holds is read in the next round, or is being read.
+    /// What its ring holds is read in the next round, or is being read.
     void forget(ThreadEvents& thread);
     /// Of the thread's own event: the CPU time that it has counted, and the records that found no room (Linux 6.0).
     struct Counts {

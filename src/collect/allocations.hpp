@@ -92,7 +92,6 @@ public:
     /// What is alive of an earlier profile of this process was there as this one began. To be called after resume().
     void take_over(Allocations& before);
 
-    /// Sampling begins or goes on; it pauses.
     void resume();
     void pause();
     /// Finds the samples, before the engine's records are read, and takes them, after it: so the records tell of all

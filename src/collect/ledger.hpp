@@ -65,15 +65,12 @@ public:
     /// late samples explain. The process has used `used_ns`.
     void note_missing(Note why, std::uint64_t used_ns);
 
-    /// The CPU time of a thread that ended.
     void thread_ended(const EndedThread& thread);
     /// At the end of the profile, with the process's CPU time: writes what the samples do not cover of all threads, as
     /// far as samples were reported lost as that, and what ended threads used after they had reported their clocks, or
     /// did not report. Gives what was reported lost and was no CPU time: perf counts records that are no samples, too.
     std::uint64_t write_rests(std::uint64_t process_cpu_ns);
-    /// Whether any time without a sample has been written.
     bool wrote() const { return wrote_; }
-    /// CPU time of `[not sampled]`.
     std::uint64_t not_sampled_ns() const { return not_sampled_ns_; }
 
     std::size_t memory() const;  // bytes, estimated

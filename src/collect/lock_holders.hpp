@@ -99,11 +99,9 @@ public:
     /// The holder of the lock that the thread waits for; null where that cannot be proven. To be called right after
     /// Pipeline::blocked_stack() of that thread.
     std::shared_ptr<HeldLooks> find(std::uint32_t tid, const BlockedThread& where);
-    /// Looks again who holds the lock now, of a wait that goes on.
     void look_again(HeldLooks& looks);
     /// `stack` and, on the leaf's side of it, the holder and its stack.
     StackId stack_with(StackId stack, const Held& held);
-    /// The circles that turned out to last since the last call.
     std::vector<Deadlock> take_deadlocks() { return std::exchange(deadlocks_, {}); }
     void thread_ended(std::uint32_t tid) { seen_.erase(tid); }
 

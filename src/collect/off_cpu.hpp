@@ -62,7 +62,6 @@ public:
     /// `pipeline` must outlive it, and must get it as a sink (pass_records_to()).
     OffCpu(Pipeline& pipeline, const OffCpuSettings& settings);
 
-    /// Sampling begins or goes on; it pauses.
     void begin(std::uint64_t now_ns);
     void pause(std::uint64_t now_ns);
 
@@ -85,7 +84,6 @@ public:
     bool has_samples() const { return emitted_; }
     /// Why stacks of blocked threads cannot be read; empty if they can.
     const std::string& problem() const { return reader_.why_refused(); }
-    /// Those that were found since the last call.
     std::vector<Deadlock> take_deadlocks() { return holders_.take_deadlocks(); }
     void add_to(Counters& counters) const;
     std::size_t memory() const { return registry_.memory(); }

@@ -72,7 +72,6 @@ public:
     std::optional<ThreadId> end_reported(std::uint32_t tid, std::uint64_t& cpu_ns);
     /// For threads with this name that ended without being sampled: one account for all of them, with tid 0.
     ThreadId unsampled(std::string_view name);
-    /// Adds CPU time of such threads.
     void used(ThreadId thread, std::uint64_t cpu_ns) { threads_[thread].cpu_ns += cpu_ns; }
     std::uint64_t behind_ns() const { return clocks_.behind_ns(); }
     /// A thread that lives and has used CPU time, as last read.
@@ -85,7 +84,6 @@ public:
     std::vector<Running> running() const;
     /// Of a thread that lives; empty if it does not.
     std::string name_of(std::uint32_t tid) const;
-    /// What its account is called.
     std::string account_name(std::uint32_t tid) const { return name_or_usual(name_of(tid)); }
     /// Under which number the profile has what the thread does now: the thread itself, with the name that it has now.
     ThreadId shown(ThreadId thread) const { return threads_[thread].shown; }
@@ -118,9 +116,7 @@ public:
     void read_all_clocks();
     Readings readings() const;
 
-    /// CPU time of all threads that have an id.
     std::uint64_t cpu_ns() const;
-    /// Of every thread that has an id.
     std::vector<ThreadAccount> accounts() const;
     std::size_t count_accounts() const { return threads_.size(); }
     std::size_t memory() const;  // bytes, estimated

@@ -21,9 +21,7 @@ public:
     using Emit = std::function<void(const Span&)>;
     /// Gives where a thread waits that is blocked now.
     using ReadWait = std::function<WaitPlace(std::uint32_t tid, const BlockedThread&)>;
-    /// Looks again who holds the lock, of a wait that goes on.
     using LookAgain = std::function<void(HeldLooks&)>;
-    /// Gives the stack of a thread's last CPU sample.
     using LastStack = std::function<StackId(std::uint32_t tid)>;
 
     TickWaits(BlockedReader& reader, ReadWait read_wait, LookAgain look_again, LastStack last_stack, Emit emit)

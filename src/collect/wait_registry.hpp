@@ -107,7 +107,6 @@ private:
 /// The collector thread only.
 class WaitRegistry {
 public:
-    /// What a thread did in a span of time.
     enum class Kind : std::uint8_t {
         waited,     // blocked, in the wait that was read
         unsampled,  // blocked, in waits that no look met
@@ -140,7 +139,6 @@ public:
     /// Records were lost, of threads unknown.
     void lost(std::uint64_t time_ns);
 
-    /// One wait of one thread.
     struct Wait {
         std::uint32_t tid = 0;
         std::uint64_t number = 0;
@@ -169,7 +167,6 @@ public:
     /// The stack of the thread's last CPU sample, on which its preemption is put from now on.
     void set_cpu_stack(std::uint32_t tid, StackId stack);
 
-    /// To be given each look.
     LookOdds& looks() { return looks_; }
 
     /// Emits what is certain by now. `now_ns`: records before it have been drained.

@@ -41,7 +41,6 @@ public:
     std::optional<std::uint32_t> wait_for_more(std::uint32_t ticket, std::uint64_t nanoseconds) const noexcept;
     /// Shows that the collector makes progress: see wait().
     void alive() noexcept { progress_.fetch_add(1, std::memory_order_relaxed); }
-    /// Makes take() return, without a request.
     void nudge() noexcept;
     void set_tid(std::uint32_t tid) noexcept { tid_.store(tid, std::memory_order_relaxed); }
     /// The collector is a task, whose end is known by Task::ended().

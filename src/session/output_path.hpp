@@ -34,10 +34,8 @@ std::string unused_stem(const std::string& stem, const std::vector<Format>& form
 // FLAMEPROBE_PUSH: windows for `flameprobe push`. Names that begin with a dot are being written; the uploader takes
 // what a killed program left under one after a minute.
 
-/// FLAMEPROBE_OUT for windows in `directory`.
 std::string window_pattern(const std::string& directory);
 
-/// The same of windows that are finished.
 std::string finished_pattern(const std::string& directory);
 
 /// Makes the directory, for this user only, if there is none. Empty, or why nothing may be written there: it is a link,

@@ -20,14 +20,13 @@ public:
     /// `stem`: where the results go; `mark`: what the run's processes have in common (Family::mark).
     RunFolder(std::string stem, std::string mark) : wanted_(std::move(stem)), mark_(std::move(mark)) {}
 
-    /// Finds this run's folder. False: there is none (yet).
+    /// False: there is none (yet).
     bool find();
     /// Finds or makes it. The results get another name, STEM.2, ..., where STEM is another run's, or where `older`
     /// keeps what is there, or where something stands in the way that is not to be replaced (see avoided()).
     Result<void> make(const OlderResults& older);
     /// Makes it another user's, with what this process's user has in it.
     void give_to(uid_t user) const;
-    /// Removes it again if there is nothing in it.
     void remove_if_empty() const;
     /// Where no program can be started: a profile that is the only one becomes the result, STEM.fprobe. Gives the path
     /// of what there is.

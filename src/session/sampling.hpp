@@ -25,7 +25,7 @@ public:
 
     // Thread-safe.
     bool on() const { return is(Phase::waiting) || is(Phase::on); }
-    /// Nothing will be sampled any more: see why_not(), to be read after an answer of the collector.
+    /// For good: see why_not(), to be read after an answer of the collector.
     bool broken() const { return is(Phase::broken); }
     const std::string& why_not() const { return why_not_; }
     /// Whether the engine has a timer or an alternate stack per thread.
@@ -39,7 +39,6 @@ public:
 
     /// Opens the engine, if that is not done. False: nothing can be sampled.
     bool open();
-    /// Whether the engine works where the collector is no thread of the host.
     bool works_outside() const;
     /// Whether exec may have replaced the program: every sampled thread has ended, or nothing was recorded since it
     /// was about to.

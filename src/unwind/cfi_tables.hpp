@@ -83,7 +83,6 @@ public:
     Tables find(const CodeRegion& region);
     /// Drops the tables of regions that are no longer in the map.
     void forget_all_but(const CodeMap& map);
-    /// Closes every file; find() opens it again.
     void close_files();
 
 private:

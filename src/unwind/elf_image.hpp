@@ -33,7 +33,6 @@ public:
     static std::optional<ElfImage> from_memory(const CodeRegion& region, Parts parts = Parts::tables);
     /// Whether memory holds the code of region.path, and that is still the file that was mapped.
     static bool holds_code_of(const CodeRegion& region);
-    /// Takes bytes laid out as in a file.
     static std::optional<ElfImage> from_bytes(MemoryMap bytes);
 
     ElfImage(ElfImage&& other) noexcept;

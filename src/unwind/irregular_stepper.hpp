@@ -36,7 +36,6 @@ struct Evaluated {
 /// Nothing if the expression is malformed, does not end, or needs what the frame does not know.
 std::optional<Evaluated> evaluate(const Dwarf_Op* operations, std::size_t count, FrameState& frame);
 
-/// The registers and the memory of the frame that the cursor is in.
 class TableFrame final : public FrameState {
 public:
     TableFrame(Dwarf_Frame& table, const Cursor& cursor, const Registers* all, StackReader& stack)

@@ -62,7 +62,7 @@ bool has_sent(const siginfo_t& info) noexcept;
 /// Is `handler`, as the kernel gave it, ours? Then the host is to be told SIG_DFL.
 bool is_ours(std::uintptr_t handler) noexcept;
 
-/// Does an engine sample with this signal? Makes a system call only for one that was taken at some time.
+/// Makes a system call only for one that was taken at some time.
 bool samples_with(int signal) noexcept;
 
 /// Is the alternate stack that begins at `base` one of ours? Then the host is to be told that there is none.
