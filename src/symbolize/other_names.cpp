@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <fstream>
 #include <map>
 #include <optional>
 #include <tuple>
 
 #include "base/binary_text.hpp"
 #include "base/paths.hpp"
-#include "base/proc.hpp"
 #include "profile/counters.hpp"
 #include "profile/names.hpp"
 #include "symbolize/demangle.hpp"
@@ -189,7 +189,12 @@ KernelSymbols::KernelSymbols(std::vector<std::uint64_t> addresses) {
     for (const std::uint64_t address : addresses) asked_.push_back({.address = address, .name = {}, .module = {}});
 }
 
-void KernelSymbols::add_running() { add(read_small_file("/proc/kallsyms").value_or("")); }
+// The kernel makes its 5 MB of text a page at a time: each is used before the next. Half of it would give wrong names.
+void KernelSymbols::add_running() {
+    std::ifstream file("/proc/kallsyms");
+    for (std::string line; std::getline(file, line);) add_line(line);
+    if (file.bad()) std::ranges::for_each(asked_, [](Asked& asked) { asked.start = 0; });
+}
 
 void KernelSymbols::add(std::string_view lines) {
     for (const std::string_view line : parts_of_list(lines, '\n')) add_line(line);
