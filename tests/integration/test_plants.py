@@ -78,7 +78,7 @@ class Plants(Case):
             for place in self.places(kind):
                 with self.subTest(kind=kind, place=place.name):
                     planted = {place / f"x.{e}": self.plant(kind, place / f"x.{e}") for e in formats().values()}
-                    ran = run(WORK, place, profiled(OUT=place / "x", FORMAT=",".join(formats()), FREQ=499))
+                    ran = run(WORK, place, profiled(OUT=place / "x", FORMAT=",".join(formats()), FREQ=499, KERNEL="off"))
                     self.assertEqual((ran.returncode, ran.stdout), (6, "ending by return\n"), ran.stderr)
                     self.check(planted)
                     for path in planted:
@@ -91,7 +91,7 @@ class Plants(Case):
             for place in self.places(kind):
                 with self.subTest(kind=kind, place=place.name):
                     planted = {place / name: self.plant(kind, place / name) for name in ("x.fprobe", "log")}
-                    ran = run(WORK, place, profiled(OUT=place / "x", LOG=place / "log", FREQ=499))
+                    ran = run(WORK, place, profiled(OUT=place / "x", LOG=place / "log", FREQ=499, KERNEL="off"))
                     self.assertEqual((ran.returncode, ran.stdout), (6, "ending by return\n"), ran.stderr)
                     self.check(planted)
                     self.assertIn(f"FLAMEPROBE_LOG={place / 'log'}: not written: ", ran.stderr)
@@ -103,7 +103,7 @@ class Plants(Case):
     def test_render(self):
         folded = self.directory / "good.folded"
         folded.write_text("main;work 10\n")
-        ran = run(WORK, self.directory, profiled(OUT=self.directory / "good", FREQ=499))
+        ran = run(WORK, self.directory, profiled(OUT=self.directory / "good", FREQ=499, KERNEL="off"))
         self.assertEqual(ran.returncode, 6, ran.stderr)
         for kind in self.kinds:
             for place in self.places(kind):
@@ -125,11 +125,11 @@ class Plants(Case):
         for name in ("x.svg", "x.folded", "x.fprobe"):
             os.link(self.secret, self.directory / name)
         os.utime(self.secret, (1, 1))
-        ran = run(WORK, self.directory, profiled(OUT=self.directory / "x", FREQ=499))
+        ran = run(WORK, self.directory, profiled(OUT=self.directory / "x", FREQ=499, KERNEL="off"))
         self.assertEqual((ran.returncode, ran.stderr), (6, ""))
         self.check({})
         os.link(self.secret, self.directory / "log")
-        ran = run(WORK, self.directory, profiled(OUT=self.directory / "y", LOG=self.directory / "log", FREQ=499))
+        ran = run(WORK, self.directory, profiled(OUT=self.directory / "y", LOG=self.directory / "log", FREQ=499, KERNEL="off"))
         self.assertEqual(ran.returncode, 6, ran.stderr)
         self.check({})
 
@@ -138,10 +138,10 @@ class Plants(Case):
             self.skipTest("only root can plant another user's link")
         (self.directory / "real").mkdir()
         (self.directory / "way").symlink_to("real")
-        self.assertEqual(run(WORK, self.directory, profiled(OUT=self.directory / "way" / "x", FREQ=499)).stderr, "")
+        self.assertEqual(run(WORK, self.directory, profiled(OUT=self.directory / "way" / "x", FREQ=499, KERNEL="off")).stderr, "")
         self.assertTrue((self.directory / "real" / "x.svg").exists())
         os.chown(self.directory / "way", NOBODY, NOBODY, follow_symlinks=False)
-        ran = run(WORK, self.directory, profiled(OUT=self.directory / "way" / "y", FREQ=499))
+        ran = run(WORK, self.directory, profiled(OUT=self.directory / "way" / "y", FREQ=499, KERNEL="off"))
         self.assertIn("way' in its path is a symbolic link of another user", ran.stderr)
         self.assertFalse((self.directory / "real" / "y.fprobe").exists())
 
@@ -149,7 +149,7 @@ class Plants(Case):
         for mask in (0o077, 0o022, 0o000):
             with self.subTest(umask=oct(mask)):
                 place = self.fresh_directory(f"umask-{mask}")
-                ran = run(WORK, place, profiled(OUT=place / "x", LOG=place / "log", FREQ=499), umask=mask)
+                ran = run(WORK, place, profiled(OUT=place / "x", LOG=place / "log", FREQ=499, KERNEL="off"), umask=mask)
                 self.assertEqual(ran.returncode, 6, ran.stderr)
                 for name in ("x.svg", "x.folded", "x.fprobe", "log"):
                     mode = (place / name).stat().st_mode & 0o777
@@ -158,7 +158,7 @@ class Plants(Case):
 
     def test_text_beside_a_picture(self):
         """It replaces an older one only: to find out, no pipe is waited for and no link is followed."""
-        self.assertEqual(run(WORK, self.directory, profiled(OUT=self.directory / "good", FREQ=499)).returncode, 6)
+        self.assertEqual(run(WORK, self.directory, profiled(OUT=self.directory / "good", FREQ=499, KERNEL="off")).returncode, 6)
         for kind in self.kinds:
             for place in self.places(f"beside-{kind}"):
                 with self.subTest(kind=kind, place=place.name):
