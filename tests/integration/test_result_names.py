@@ -47,7 +47,7 @@ class Names(Case):
     def test_a_later_run_replaces_all(self):
         for _ in range(2):
             begun = time.time()
-            ran = run(["sh", "-c", f"{WORK}; {WORK}"], self.directory, profiled(OUT="x", FREQ=499))
+            ran = run(["sh", "-c", f"{WORK}; {WORK}"], self.directory, profiled(OUT="x", FREQ=499, KERNEL="off"))
             self.assertEqual(ran.returncode, 6, ran.stderr)
             self.assertEqual(self.stems_with("work_ms", since=begun), ["x"])
             self.assertEqual([path.name for path in self.directory.glob("*.fprobe")], ["x.fprobe"])
@@ -56,7 +56,7 @@ class Names(Case):
         """The one that began first is still at work: no other process may replace its file."""
         both = f"{WORK.replace('200', '1500')} & sleep 0.7; env -u FLAMEPROBE_ROOT {WORK}; wait"
         ran = run(["env", "-u", "LD_PRELOAD", "sh", "-c", f"export LD_PRELOAD={profiled()['LD_PRELOAD']}; {both}"],
-                  self.directory, {k: v for k, v in profiled(OUT="x", FREQ=499).items() if k != "LD_PRELOAD"})
+                  self.directory, {k: v for k, v in profiled(OUT="x", FREQ=499, KERNEL="off").items() if k != "LD_PRELOAD"})
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.assertEqual(self.stems_with("work_ms"), ["x", "x.2"])
 
@@ -66,7 +66,7 @@ class Names(Case):
             with self.subTest(how=name):
                 place = self.fresh_directory(name)
                 (place / "below").mkdir()
-                ran = run(["sh", "-c", script], place, profiled(FREQ=499, LOG="log"))
+                ran = run(["sh", "-c", script], place, profiled(FREQ=499, KERNEL="off", LOG="log"))
                 self.assertEqual(ran.returncode, 6, ran.stderr)
                 self.assertEqual(list((place / "below").iterdir()), [])
                 self.assertTrue((place / "log").exists())
@@ -75,7 +75,7 @@ class Names(Case):
     def test_relative_names_of_forked_children(self):
         place = self.fresh_directory("forked")
         ran = run(["perl", "-e", "if (!fork) { chdir '/'; my $i = 0; $i += $_ for 1 .. 3000000; exit 0 } wait; exit $? >> 8"],
-                  place, profiled(FREQ=499))
+                  place, profiled(FREQ=499, KERNEL="off"))
         self.assertEqual((ran.returncode, ran.stderr), (0, ""))
         self.assertGreater(sum(count for _, count in ran.result().stacks()), 5)
         self.assertEqual({path.stem for path in place.iterdir()}, {f"flameprobe.perl.{ran.pid}"})

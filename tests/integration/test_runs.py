@@ -105,7 +105,7 @@ for number, child in enumerate(children):
 class RunCase(Case):
     def tree(self, children, seconds, then="wait", own=0.1, change=None, **settings):
         return run(["/usr/bin/python3", "-c", TREE, str(children), str(seconds), then, str(own)], self.directory,
-                   profiled(**settings) | (change or {}), timeout=120)
+                   profiled(KERNEL="off", **settings) | (change or {}), timeout=120)
 
     def names(self):
         return sorted(path.name for path in self.directory.iterdir())
@@ -141,7 +141,7 @@ class Runs(RunCase):
                     self.assertGreater(sum(count for _, count in read_folded(alone)), 20, f"of process {pid}")
 
     def test_processes_are_called_after_their_titles(self):
-        ran = run(["/usr/bin/python3", "-c", TITLES], self.directory, profiled(OUT="tree", FREQ=499), timeout=120)
+        ran = run(["/usr/bin/python3", "-c", TITLES], self.directory, profiled(OUT="tree", FREQ=499, KERNEL="off"), timeout=120)
         workers = [int(word) for word in ran.stdout.split()]
         named = {f"server: worker process {pid}" for pid in workers}
         self.assertEqual({frames[0] for frames, _ in self.folded("tree")}, {f"server: master process {ran.pid}", *named})
@@ -168,7 +168,7 @@ class Runs(RunCase):
     def test_processes_by_name(self):
         script = TREE + "import subprocess\nsubprocess.run([sys.argv[5], 'return', '200'], stdout=subprocess.DEVNULL)"
         ran = run(["/usr/bin/python3", "-c", script, "0", "0", "leave", "0.2", host("ends")], self.directory,
-                  profiled(OUT="tree", FREQ=499))
+                  profiled(OUT="tree", FREQ=499, KERNEL="off"))
         self.assertEqual(ran.returncode, 0, ran.stderr)
         profile = self.directory / "tree.fprobe"
         select = lambda text: read_folded(render(profile, "--process", text, "-o", "-", "--format", "folded").stdout)  # noqa: E731
@@ -250,7 +250,7 @@ print(child())"""
             with self.subTest(shell):
                 work = f"{host('ends')} return 200; true"
                 ran = run(["/usr/bin/env", "A=1", shell, "-c", f"{work}; {shell} -c '{work}'; true"], self.fresh_directory(shell),
-                          profiled(OUT="%e", FREQ=499))
+                          profiled(OUT="%e", FREQ=499, KERNEL="off"))
                 self.assertEqual(sorted(path.name for path in ran.directory.glob("*.run")), [], ran.stderr)
                 [result] = ran.directory.glob("*.fprobe")  # env.fprobe where env used that much before the shell
                 names = [name for name, _ in self.processes(result)]
@@ -281,7 +281,7 @@ print(child())"""
             for number in range(sized(1, 20)):
                 with self.subTest(engine=engine, number=number):
                     place = self.fresh_directory(f"{engine}-{number}")
-                    ran = run(["/usr/bin/python3", "-c", first], place, profiled(ENGINE=engine, OUT=place / "x", FREQ=499))
+                    ran = run(["/usr/bin/python3", "-c", first], place, profiled(ENGINE=engine, OUT=place / "x", FREQ=499, KERNEL="off"))
                     self.assertEqual(ran.returncode, 0, ran.stderr)
                     names = sorted(path.name for path in place.iterdir())
                     self.assertEqual(names, ["x.folded", "x.fprobe", "x.svg", "x.txt"], ran.stderr)
@@ -301,7 +301,7 @@ print(child())"""
                         place.chmod(0o777)
                         fixed = ["setarch", "-R"] if how == "same" else []
                         ran = run([*user, *fixed, host("family"), "images", count, "exec" if fixed else how], place,
-                                  profiled(ENGINE=engine, FREQ=499, FORMAT="folded,json"))
+                                  profiled(ENGINE=engine, FREQ=499, KERNEL="off", FORMAT="folded,json"))
                         self.assertEqual((ran.returncode, ran.stdout), (0, "images done\n"), ran.stderr)
                         name = ran.result().stem.name
                         # A launcher that a sample hit by chance keeps its name.
@@ -420,7 +420,7 @@ print(child())"""
             with self.subTest(private=private):
                 if private:
                     (self.directory / "one.fprobe").chmod(0o600)
-                with started([host("ends"), "return", "600"], self.directory, profiled(OUT="one", FREQ=499)) as first:
+                with started([host("ends"), "return", "600"], self.directory, profiled(OUT="one", FREQ=499, KERNEL="off")) as first:
                     wait_until(lambda: any(p.stat().st_size for p in self.directory.glob("one.run/*.fprobe")), 60, "a profile")
                     growing = next(self.directory.glob("one.run/*.fprobe")).stat()
                     self.assertEqual(first.wait(60), 6)
@@ -458,7 +458,7 @@ print(child())"""
 
     def test_two_runs_of_one_name_at_once(self):
         both = [subprocess.Popen([str(host("ends")), "return", "600"], cwd=self.directory,
-                                 env=profiled(OUT="same", FREQ=499), stdout=subprocess.DEVNULL) for _ in range(2)]
+                                 env=profiled(OUT="same", FREQ=499, KERNEL="off"), stdout=subprocess.DEVNULL) for _ in range(2)]
         self.assertEqual([one.wait(60) for one in both], [6, 6])
         self.assertEqual(self.names(), sorted(self.files_of("same", "folded", "fprobe", "svg", "txt") +
                                               self.files_of("same.2", "folded", "fprobe", "svg", "txt")))
@@ -467,7 +467,7 @@ print(child())"""
 
     def test_a_later_run_replaces_the_result(self):
         for _ in range(2):
-            ran = run([host("ends"), "return", "100"], self.directory, profiled(OUT="same", FREQ=499))
+            ran = run([host("ends"), "return", "100"], self.directory, profiled(OUT="same", FREQ=499, KERNEL="off"))
             time.sleep(0.05)  # file times are of the kernel's tick
         self.assertEqual(self.names(), self.files_of("same", "folded", "fprobe", "svg", "txt"))
         self.assertEqual({pid for _, pid in self.processes("same.fprobe")}, {ran.pid})
@@ -482,7 +482,7 @@ print(child())"""
 
     def test_without_the_drawing_program_the_profile_is_there(self):
         place = self.installed()
-        env = profiled(OUT="here", FREQ=499) | {"LD_PRELOAD": str(place / "libflameprobe.so")}
+        env = profiled(OUT="here", FREQ=499, KERNEL="off") | {"LD_PRELOAD": str(place / "libflameprobe.so")}
         ran = run([host("ends"), "return", "100"], self.directory, env)
         self.assertEqual((ran.returncode, ran.stdout), (6, "ending by return\n"))
         self.assertIn("flameprobe-draw is not installed", ran.stderr)
@@ -502,7 +502,7 @@ print(child())"""
 
     def test_a_drawing_program_that_fails_changes_nothing_for_the_host(self):
         place = self.installed()
-        env = profiled(OUT="here", FREQ=499) | {"LD_PRELOAD": str(place / "libflameprobe.so")}
+        env = profiled(OUT="here", FREQ=499, KERNEL="off") | {"LD_PRELOAD": str(place / "libflameprobe.so")}
         program = place / "flameprobe-draw"
         drawer = BUILD / "tools" / "draw" / "flameprobe-draw"
         ways = (("ends at once", "#!/bin/sh\nexit 1\n", 0o755), ("is killed", "#!/bin/sh\nkill -9 $$\n", 0o755),
@@ -528,7 +528,7 @@ print(child())"""
 
     def test_dumps_are_drawn_by_another_process_while_sampling_goes_on(self):
         change, log = self.noting()
-        ran = run(["/usr/bin/python3", "-c", DUMPS, "middle"], self.directory, profiled(OUT="here", FREQ=499) | change)
+        ran = run(["/usr/bin/python3", "-c", DUMPS, "middle"], self.directory, profiled(OUT="here", FREQ=499, KERNEL="off") | change)
         self.assertEqual((ran.returncode, ran.stdout), (0, "0 \n"), ran.stderr)
         dump, end = log.read_text().splitlines()
         self.assertIn(f"--stem={self.directory}/middle --low-priority", dump)
@@ -541,7 +541,7 @@ print(child())"""
 
     def test_numbered_results_and_separate_ones_are_drawn_by_another_process(self):
         change, log = self.noting()
-        ran = run([host("ends"), "return", "1600"], self.directory, profiled(OUT="part.%n", FREQ=499, DUMP_EVERY="1s") | change)
+        ran = run([host("ends"), "return", "1600"], self.directory, profiled(OUT="part.%n", FREQ=499, KERNEL="off", DUMP_EVERY="1s") | change)
         self.assertEqual(ran.returncode, 6, ran.stderr)
         lines = log.read_text().splitlines()
         dumps = [line for line in lines if "--low-priority" in line]  # and so may begin after what is drawn at the end
@@ -560,7 +560,7 @@ print(child())"""
 
     def test_a_dump_without_the_drawing_program_names_the_command(self):
         place = self.installed()
-        env = profiled(OUT="here", FREQ=499) | {"LD_PRELOAD": str(place / "libflameprobe.so")}
+        env = profiled(OUT="here", FREQ=499, KERNEL="off") | {"LD_PRELOAD": str(place / "libflameprobe.so")}
         ran = run(["/usr/bin/python3", "-c", DUMPS, "middle"], self.directory, env)
         code, message = ran.stdout.split(" ", 1)
         self.assertNotEqual(code, "0")
@@ -574,7 +574,7 @@ print(child())"""
                 self.directory = self.fresh_directory(formats)
                 report = self.directory.parent / f"{formats}.report"
                 refused = [target("inject"), "renameat2", "1+", "EINVAL", "--report", report]
-                env = profiled(OUT="here", FREQ=499, FORMAT=formats, ENGINE="timer")
+                env = profiled(OUT="here", FREQ=499, KERNEL="off", FORMAT=formats, ENGINE="timer")
                 ran = run([*refused, "--", "env", f"LD_PRELOAD={env.pop('LD_PRELOAD')}", "/usr/bin/python3", "-c", TREE, "2", "0.1", "wait", "0.1"],
                           self.directory, env)
                 self.assertEqual(ran.returncode, 0, ran.stderr)
@@ -596,7 +596,7 @@ print(child())"""
         for engine in sized(("timer",), ("timer", "signal")):
             with self.subTest(engine=engine):
                 self.directory = self.fresh_directory(engine)
-                ran = run(["/usr/bin/python3", "-c", work], self.directory, profiled(OUT="few", FREQ=499, ENGINE=engine))
+                ran = run(["/usr/bin/python3", "-c", work], self.directory, profiled(OUT="few", FREQ=499, KERNEL="off", ENGINE=engine))
                 self.assertEqual(ran.returncode, 0, ran.stderr)
                 self.assertEqual(self.names(), ["few.run"], ran.stderr)
                 self.assertIn(f"this draws it: flameprobe-render {self.directory}/few.run", ran.stderr)
@@ -604,7 +604,7 @@ print(child())"""
 
     def test_nothing_but_the_result_and_the_folder_is_ever_there(self):
         first = subprocess.Popen(["/usr/bin/python3", "-c", TREE, "2", "0.4", "wait", "0.4"], cwd=self.directory,
-                                 env=profiled(OUT="seen", FREQ=499), stdout=subprocess.DEVNULL)
+                                 env=profiled(OUT="seen", FREQ=499, KERNEL="off"), stdout=subprocess.DEVNULL)
         seen = set()
         while first.poll() is None:
             seen.update(self.names())
