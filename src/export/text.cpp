@@ -44,13 +44,9 @@ std::string one_line(std::string_view text) {
     out.reserve(text.size());
     while (!text.empty()) {
         const CodePoint point = first_code_point(text);
-        if (point.size == 0)
-            out += replacement_character;
-        else if (is_shown(point.value))
-            out += text.substr(0, point.size);
-        else
-            out += ' ';
-        text.remove_prefix(point.size == 0 ? 1 : point.size);
+        const std::string_view shown = is_shown(point.value) ? text.substr(0, point.size) : " ";
+        out += point.is_valid ? shown : replacement_character;
+        text.remove_prefix(point.size);
     }
     return out;
 }

@@ -49,8 +49,8 @@ std::size_t columns(std::string_view clean) {
     std::size_t count = 0;
     while (!clean.empty()) {
         const CodePoint c = first_code_point(clean);
-        count += c.size == 0 ? 1 : width(c.value);
-        clean.remove_prefix(c.size == 0 ? 1 : c.size);
+        count += width(c.value);
+        clean.remove_prefix(c.size);
     }
     return count;
 }
@@ -61,8 +61,8 @@ std::string fit_columns(std::string_view clean, std::size_t room) {
     std::size_t kept_columns = 0;
     for (std::size_t at = 0; at < clean.size();) {
         const CodePoint c = first_code_point(clean.substr(at));
-        used += c.size == 0 ? 1 : width(c.value);
-        at += c.size == 0 ? 1 : c.size;
+        used += width(c.value);
+        at += c.size;
         if (used + 1 <= room) {
             kept_bytes = at;
             kept_columns = used;

@@ -36,7 +36,7 @@ TEST_CASE("utf8: well-formed sequences, at the ends of their ranges (Unicode 15,
     }
 }
 
-TEST_CASE("utf8: what is not well-formed has no size") {
+TEST_CASE("utf8: what is not well-formed is not valid") {
     const std::string_view cases[] = {
         "\x80",              // a continuation byte alone
         "\xc0\xaf",          // overlong
@@ -51,5 +51,5 @@ TEST_CASE("utf8: what is not well-formed has no size") {
         "\xf0\x9f\x98",  // cut off
         "\xe2\x28\xa1",  // no continuation byte in the middle
     };
-    for (const std::string_view bytes : cases) CHECK(first_code_point(bytes).size == 0);
+    for (const std::string_view bytes : cases) CHECK_FALSE(first_code_point(bytes).is_valid);
 }
