@@ -14,19 +14,9 @@ namespace {
 constexpr std::size_t buffer_size = 256 * 1024;
 constexpr mode_t result_mode = 0664;
 
-sigset_t write_signals() {
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGXFSZ);
-    sigaddset(&set, SIGPIPE);
-    return set;
-}
-
 }  // namespace
 
 OutputFile::OutputFile(std::string path) : path_(std::move(path)), name_(last_name(path_)) {
-    const sigset_t signals = write_signals();
-    ::pthread_sigmask(SIG_BLOCK, &signals, &old_signals_);
     if (path_ == "-") {
         fd_ = STDOUT_FILENO;
         return;
@@ -43,18 +33,6 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)), name_(last_na
 
 OutputFile::~OutputFile() {
     if (!temporary_.empty()) directory_->remove(temporary_);
-    // Signals that our writes raised are pending now, and are taken before the mask is restored, unless they were
-    // blocked before.
-    const timespec now{};
-    for (const int signal : {SIGXFSZ, SIGPIPE}) {
-        if (sigismember(&old_signals_, signal) != 0) continue;
-        sigset_t one;
-        sigemptyset(&one);
-        sigaddset(&one, signal);
-        while (::sigtimedwait(&one, nullptr, &now) < 0 && errno == EINTR) {
-        }
-    }
-    ::pthread_sigmask(SIG_SETMASK, &old_signals_, nullptr);
 }
 
 // Files in /dev/shm are replaced like others: every user may put a link there.

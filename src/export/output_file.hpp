@@ -1,8 +1,6 @@
 // A file that appears whole or not at all.
 #pragma once
 
-#include <signal.h>
-
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +8,7 @@
 #include "base/descriptor.hpp"
 #include "base/output_directory.hpp"
 #include "base/result.hpp"
+#include "base/signals.hpp"
 
 namespace flameprobe {
 
@@ -20,8 +19,7 @@ namespace flameprobe {
 /// Only a regular file of the running user is replaced, never a link, a pipe, a device or another user's file. The new
 /// file has mode 0664 less the umask, and no permission that the older one did not have.
 ///
-/// While it lives, SIGXFSZ and SIGPIPE are blocked in this thread, so that a file size limit or a closed pipe is an
-/// error here rather than the end of the host. One thread: the one that opened it.
+/// A file size limit or a closed pipe is an error here, and raises no signal. One thread: the one that opened it.
 class OutputFile {
 public:
     explicit OutputFile(std::string path);
@@ -45,7 +43,8 @@ private:
     void fail(const std::string& why);
     void fail(const char* doing, int error);
 
-    std::string path_;  // as given, for messages
+    const HeldSignals quiet_;  // as long as the rest
+    std::string path_;         // as given, for messages
     std::optional<OutputDirectory> directory_;
     std::string name_;       // in the directory
     std::string temporary_;  // beside it; empty if written in place, or renamed already
@@ -53,7 +52,6 @@ private:
     int fd_ = -1;  // file_'s, or standard output
     std::string buffer_;
     std::string failure_;
-    sigset_t old_signals_{};
 };
 
 /// A file of this text.
