@@ -2,16 +2,12 @@
 
 #include <elf.h>
 #include <libelf.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cstring>
-#include <new>
 #include <string>
 
-#include "base/elf_head.hpp"
 #include "symbolize/file_bytes.hpp"
 
 namespace flameprobe {
@@ -22,51 +18,38 @@ constexpr std::uint64_t most_section_bytes = std::uint64_t{1} << 40;
 
 std::uint64_t whole_pages(std::uint64_t size) { return (size + page_bytes() - 1) / page_bytes() * page_bytes(); }
 
-std::string decompressed(const ElfFile& file, const ElfSection& section) {
-    std::string raw(section.size, '\0');
-    if (!file.bytes().read_into(section.offset, std::as_writable_bytes(std::span(raw)))) return {};
-    return decompress_section(std::as_bytes(std::span(raw)));
-}
+constexpr std::array<std::string_view, 9> section_names = {".debug_info",     ".debug_abbrev",   ".debug_line",
+                                                           ".debug_line_str", ".debug_str",      ".debug_str_offsets",
+                                                           ".debug_addr",     ".debug_rnglists", ".debug_ranges"};
 
 }  // namespace
 
-void DebugImage::EndElf::operator()(Elf* elf) const { ::elf_end(elf); }
-
-std::span<const std::string_view> DebugImage::section_names() {
-    static constexpr std::array<std::string_view, 9> names = {
-        ".debug_info",        ".debug_abbrev", ".debug_line",     ".debug_line_str", ".debug_str",
-        ".debug_str_offsets", ".debug_addr",   ".debug_rnglists", ".debug_ranges"};
-    return names;
-}
-
 std::uint64_t DebugImage::size_of(const ElfFile& file) {
     std::uint64_t size = 0;
-    for (const std::string_view name : section_names()) size += file.contents_size(name);
+    for (const std::string_view name : section_names) size += file.contents_size(name);
     return size;
 }
 
 DebugImage DebugImage::of(const ElfFile& file) {
     DebugImage image;
     std::vector<NamedSection> slots;
-    std::vector<std::uint64_t> shifts;
     std::vector<const ElfSection*> sections;
     const bool can_map = file.bytes().can_map();
-    for (const std::string_view name : section_names()) {
+    for (const std::string_view name : section_names) {
         const ElfSection* section = file.find(name);
         const std::uint64_t size = file.contents_size(name);
         if (size == 0 || size > most_section_bytes) continue;
         if (!file.bytes().holds(section->offset, section->size)) continue;
         const bool compressed = (section->flags & SHF_COMPRESSED) != 0;
         sections.push_back(section);
-        slots.push_back({name, 0, size});
-        shifts.push_back(can_map && !compressed ? section->offset % page_bytes() : 0);
+        slots.push_back({name, can_map && !compressed ? section->offset % page_bytes() : 0, size});
     }
-    image.reserve(std::move(slots), shifts);
+    image.reserve(std::move(slots));
     for (std::size_t i = 0; i < sections.size(); ++i) {
         NamedSection& slot = image.slots_[i];
         bool whole = false;
         if ((sections[i]->flags & SHF_COMPRESSED) != 0) {
-            const std::string text = decompressed(file, *sections[i]);
+            const std::string text = decompress_section(file.bytes().view(sections[i]->offset, sections[i]->size));
             whole = text.size() == slot.size;
             if (whole) std::memcpy(image.bytes(slot).data(), text.data(), text.size());
         } else {
@@ -79,23 +62,22 @@ DebugImage DebugImage::of(const ElfFile& file) {
     return image;
 }
 
-DebugImage DebugImage::of(const std::vector<Part>& parts) {
+DebugImage DebugImage::of(const Parts& parts) {
     DebugImage image;
     std::vector<NamedSection> slots;
     for (const auto& [name, contents] : parts) slots.push_back({name, 0, contents.size()});
-    image.reserve(std::move(slots), std::vector<std::uint64_t>(parts.size()));
-    for (std::size_t i = 0; i < parts.size(); ++i)
-        std::ranges::copy(parts[i].second, image.bytes(image.slots_[i]).begin());
+    image.reserve(std::move(slots));
+    for (const NamedSection& slot : image.slots_) std::ranges::copy(parts.at(slot.name), image.bytes(slot).begin());
     image.begin_elf();
     return image;
 }
 
-void DebugImage::reserve(std::vector<NamedSection> slots, const std::vector<std::uint64_t>& shifts) {
+void DebugImage::reserve(std::vector<NamedSection> slots) {
     slots_ = std::move(slots);
     std::uint64_t end = page_bytes();  // the first has the headers
-    for (std::size_t i = 0; i < slots_.size(); ++i) {
-        slots_[i].offset = end + shifts[i];
-        end += whole_pages(shifts[i] + slots_[i].size);
+    for (NamedSection& slot : slots_) {
+        slot.offset += end;
+        end = whole_pages(slot.offset + slot.size);
     }
     end += page_bytes();  // libdw 0.188 looks one byte past a line table's header before it checks
     map_ = MemoryMap::reserve(end);

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -27,31 +28,29 @@ namespace flameprobe {
 /// Immutable once made. Any thread may read the sections; the Elf is for one thread at a time.
 class DebugImage {
 public:
-    using Part = std::pair<std::string_view, Bytes>;  // section name and contents
+    using Parts = std::map<std::string_view, Bytes>;  // contents by section name
 
     /// The sections that libdw needs of a file. Of a file pages are mapped rather than read. A section
     /// that cannot be read or decompressed is left out. Throws std::bad_alloc.
     static DebugImage of(const ElfFile& file);
     /// A copy of the parts.
-    static DebugImage of(const std::vector<Part>& parts);
+    static DebugImage of(const Parts& parts);
 
     /// Null if libelf refuses the image.
     Elf* elf() const { return elf_.get(); }
     /// Empty if the image has no such section.
     Bytes section(std::string_view name) const;
 
-    /// The names of the sections that of(file) copies.
-    static std::span<const std::string_view> section_names();
     /// The most bytes of memory that of(file) takes.
     static std::uint64_t size_of(const ElfFile& file);
 
 private:
     struct EndElf {
-        void operator()(Elf* elf) const;
+        void operator()(Elf* elf) const { ::elf_end(elf); }
     };
 
-    /// Reserves address space for the slots; `shifts` says how far into its first page each slot begins.
-    void reserve(std::vector<NamedSection> slots, const std::vector<std::uint64_t>& shifts);
+    /// Reserves address space for the slots, whose offsets are at first those in each one's first page.
+    void reserve(std::vector<NamedSection> slots);
     std::span<std::byte> bytes(const NamedSection& slot) const { return map_.bytes().subspan(slot.offset, slot.size); }
     void begin_elf();
 

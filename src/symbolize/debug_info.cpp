@@ -6,7 +6,6 @@
 #include <map>
 
 #include "symbolize/demangle.hpp"
-#include "symbolize/dwarf_functions.hpp"
 
 namespace flameprobe {
 
@@ -168,7 +167,7 @@ std::optional<SymbolChains> DebugInfo::describe(const UnitHits& hits, std::span<
         return SymbolChains(addresses.size());
     const Dwarf_Die root = unit.root;
     std::unique_ptr<SplitUnit> split;
-    if (Skeleton::is(root)) split = split_.find(Skeleton::read(root, image_));
+    if (const auto skeleton = Skeleton::of(root, image_)) split = split_.find(*skeleton);
     const auto steps = find_functions(split ? split->unit : unit, addresses, lowest_, deadline);
     if (!steps) return std::nullopt;
     LineTable lines(root, image_.section(".debug_line"));

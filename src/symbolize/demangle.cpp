@@ -50,11 +50,6 @@ std::string demangle_with(Demangler demangler, const std::string& mangled) {
     return {output.text, output.size};
 }
 
-struct Free {
-    void operator()(char* text) const { std::free(text); }
-};
-using Text = std::unique_ptr<char, Free>;
-
 /// What GCC and LLVM append to a function that they split, specialised or made unique; a number may follow each.
 constexpr std::array<std::string_view, 9> clone_marks = {".cold",       ".part", ".isra",   ".constprop", ".lto_priv",
                                                          ".localalias", ".llvm", ".__uniq", ".warm"};
@@ -123,7 +118,8 @@ std::string demangle(std::string_view symbol) {
         if (std::string text = demangle_with(cplus_demangle_v3_callback, name); !text.empty())
             return without_thunk_parameters(std::move(text));
     if (name.starts_with("_D") && name.size() <= longest_name && d_name_is_bounded(name))
-        if (const Text text(dlang_demangle(name.c_str(), DMGL_NO_OPTS)); text) return without_parameters(text.get());
+        if (const std::unique_ptr<char, void (*)(void*)> text{dlang_demangle(name.c_str(), DMGL_NO_OPTS), std::free})
+            return without_parameters(text.get());
     return name;
 }
 

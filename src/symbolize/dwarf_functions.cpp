@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "outside/byte_reader.hpp"
-#include "symbolize/dwarf_walk.hpp"
 
 namespace flameprobe {
 
@@ -17,25 +16,7 @@ constexpr std::uint64_t most_function_matches = 1 << 26;
 constexpr unsigned dies_between_looks_at_the_clock = 1 << 14;
 
 /// GCC puts the code of a lambda inside its class inside the function around it.
-bool may_hold_code(int tag) {
-    switch (tag) {
-        case DW_TAG_namespace:
-        case DW_TAG_structure_type:
-        case DW_TAG_class_type:
-        case DW_TAG_union_type:
-        case DW_TAG_interface_type:
-        case DW_TAG_enumeration_type:
-        case DW_TAG_module:
-        case DW_TAG_lexical_block:
-        case DW_TAG_try_block:
-        case DW_TAG_catch_block:
-        case DW_TAG_subprogram:
-        case DW_TAG_inlined_subroutine:
-            return true;
-        default:
-            return false;
-    }
-}
+bool may_hold_code(int tag) { return is_scope(tag) || is_block(tag) || tag == DW_TAG_inlined_subroutine; }
 
 struct DieKind {
     Dwarf_Abbrev* abbreviation = nullptr;

@@ -16,15 +16,6 @@ constexpr std::size_t most_scope_size = 1 << 16;  // bytes of one scope's text
 constexpr std::size_t most_closures = 1 << 16;    // of one scope
 constexpr int most_nesting = 4;                   // of functions that are declared in functions
 
-bool is_class(int tag) {
-    return tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type ||
-           tag == DW_TAG_interface_type;
-}
-bool is_scope(int tag) {
-    return tag == DW_TAG_namespace || tag == DW_TAG_enumeration_type || tag == DW_TAG_module || is_class(tag) ||
-           tag == DW_TAG_subprogram;
-}
-
 bool is_closure(const Dwarf_Die& die, int tag) {
     if (!is_class(tag) || text_of(die, DW_AT_name) != nullptr) return false;
     bool callable = false;
@@ -44,7 +35,7 @@ std::vector<const void*> closures_of(const Dwarf_Die& scope) {
         const int tag = ::dwarf_tag(&die);
         if (is_closure(die, tag) && closures.size() < most_closures)
             closures.emplace_back(number_of(die, DW_AT_decl_line), number_of(die, DW_AT_decl_column), die.addr);
-        return tag == DW_TAG_lexical_block || tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
+        return is_block(tag);
     });
     std::ranges::sort(closures);
     std::vector<const void*> dies;
@@ -70,6 +61,10 @@ const void* sibling_of(const Dwarf_Die& die) {
     return attribute && ::dwarf_formref_die(&*attribute, &sibling) != nullptr ? sibling.addr : nullptr;
 }
 
+/// For each of the DIEs (by their place in memory) below `unit` the scopes around it, such as `std::vector<int>::` or
+/// `run(Config const&)::{lambda#2}::`; DIEs without any are left out. A closure, which has no name, gets its number
+/// among the closures of the scope around it, in the order of the source; so no two closures have the same name.
+/// Subtrees without a wanted DIE are skipped by DW_AT_sibling.
 class ScopeWalk {
 public:
     ScopeWalk(const Dwarf_Die& unit, std::vector<const void*> dies, std::map<const void*, std::string>& found,
@@ -163,13 +158,6 @@ bool is_c(Dwarf_Die unit) {
     return std::ranges::find(languages, ::dwarf_srclang(&unit)) != languages.end();
 }
 
-/// For each of the DIEs (by their place in memory) below `unit` the scopes around it, such as `std::vector<int>::` or
-/// `run(Config const&)::{lambda#2}::`; DIEs without any are left out. A closure, which has no name, gets its number
-/// among the closures of the scope around it, in the order of the source; so no two closures have the same name.
-/// Subtrees without a wanted DIE are skipped by DW_AT_sibling.
-void find_scopes(const Dwarf_Die& unit, std::vector<const void*> dies, std::map<const void*, std::string>& found) {
-    ScopeWalk(unit, std::move(dies), found).run();
-}
 }  // namespace
 
 void FunctionNames::add(const Dwarf_Die& die) {
@@ -207,7 +195,7 @@ std::map<const void*, std::string> FunctionNames::scopes() const {
         of_unit.dies.push_back(named.addr);
     }
     std::map<const void*, std::string> scopes;
-    for (auto& [address, of_unit] : wanted) find_scopes(of_unit.unit, of_unit.dies, scopes);
+    for (auto& [address, of_unit] : wanted) ScopeWalk(of_unit.unit, of_unit.dies, scopes).run();
     return scopes;
 }
 

@@ -13,6 +13,18 @@
 
 namespace flameprobe {
 
+constexpr bool is_class(int tag) {
+    return tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type ||
+           tag == DW_TAG_interface_type;
+}
+constexpr bool is_scope(int tag) {
+    return tag == DW_TAG_namespace || tag == DW_TAG_enumeration_type || tag == DW_TAG_module || is_class(tag) ||
+           tag == DW_TAG_subprogram;
+}
+constexpr bool is_block(int tag) {
+    return tag == DW_TAG_lexical_block || tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
+}
+
 /// No compiler nests DIEs deeper; hostile files may. Less than the number of zeros behind a DebugImage.
 constexpr std::size_t most_die_depth = 1024;
 

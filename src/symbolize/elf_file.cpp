@@ -1,12 +1,8 @@
 #include "symbolize/elf_file.hpp"
 
-#include <elf.h>
-
 #include <algorithm>
-#include <optional>
 
 #include "outside/byte_reader.hpp"
-#include "symbolize/file_bytes.hpp"
 
 namespace flameprobe {
 

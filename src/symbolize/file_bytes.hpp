@@ -63,7 +63,7 @@ private:
     Descriptor file_;
 };
 
-// Sections and embedded files that are stored compressed (decompress.cpp).
+// Sections and embedded files that are stored compressed.
 
 /// An SHF_COMPRESSED section (gABI, "Section compression"): zlib or zstd. Empty on any error, and where the header
 /// announces more than debug information ever becomes.

@@ -23,10 +23,7 @@ struct GoTable {
     std::string_view name(std::uint64_t index) const {
         constexpr std::uint64_t name_offset = 4;
         const std::uint64_t function = functions + u32(functions + 8 * index + 4);
-        const std::uint64_t at = names + u32(function + name_offset);
-        if (at >= bytes.size()) return {};
-        const char* const name = as_text(bytes).data() + at;
-        return {name, ::strnlen(name, bytes.size() - at)};
+        return ByteReader(bytes, names + u32(function + name_offset)).text();
     }
 };
 

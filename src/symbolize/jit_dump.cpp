@@ -126,6 +126,13 @@ Descriptor open_trusted(const std::string& path, std::vector<std::string>& warni
     return file ? std::move(file) : refuse("it cannot be opened");
 }
 
+std::vector<std::string> jit_dumps_in(const std::vector<Mapping>& mappings) {
+    std::vector<std::string> dumps;
+    for (const Mapping& mapping : mappings)
+        if (mapping.kind == MappingKind::file && is_jit_dump(mapping.path)) dumps.push_back(mapping.path);
+    return dumps;
+}
+
 std::vector<JitCode> read_jit_dump(const std::string& path, std::vector<std::string>& warnings) {
     Descriptor file = open_trusted(path, warnings);
     return file ? Reader(std::move(file)).read() : std::vector<JitCode>{};

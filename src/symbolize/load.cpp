@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <exception>
 #include <new>
-#include <optional>
 #include <span>
 #include <tuple>
 #include <unordered_map>

@@ -5,11 +5,7 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
-#include <string>
-#include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "base/clock.hpp"
 #include "base/proc.hpp"
@@ -93,13 +89,6 @@ private:
     std::vector<LocationId> path_;
 };
 
-std::vector<std::string> dumps_of(const RawProfile& raw) {
-    std::vector<std::string> dumps;
-    for (const Mapping& mapping : raw.mappings)
-        if (mapping.kind == MappingKind::file && is_jit_dump(mapping.path)) dumps.push_back(mapping.path);
-    return dumps;
-}
-
 }  // namespace
 
 void split_by_time(RawProfile& raw, const SymbolizeOptions& options) {
@@ -109,7 +98,7 @@ void split_by_time(RawProfile& raw, const SymbolizeOptions& options) {
     std::optional<Splitter> splitter;
     if (options.same_boot && options.same_place && options.start_monotonic_ns != 0) {
         std::vector<std::string> told_later;  // whoever looks up the names warns of the same files
-        map = PerfMap::of_process(0, dumps_of(raw), told_later);
+        map = PerfMap::of_process(0, jit_dumps_in(raw.mappings), told_later);
         splitter.emplace(raw, *map, options.start_monotonic_ns);
     }
     for (const auto& sample : samples) {
@@ -148,6 +137,26 @@ std::string signal_text(int number) {
     return "SIG" + std::string(name) + " (" + sigdescr_np(number) + ")";
 }
 
+/// The run started on this machine since it was booted. Addresses of the kernel and the vdso differ from boot to boot,
+/// so names looked up in another boot would be wrong.
+bool is_of_this_boot(const RunInfo& run) {
+    utsname system{};
+    if (run.host.empty() || uname(&system) != 0) return false;
+    const bool same_host = run.host.starts_with(system.nodename) && run.host.ends_with(system.release);
+    const auto now = static_cast<std::int64_t>(read_clock(CLOCK_REALTIME));
+    const std::int64_t booted = now - static_cast<std::int64_t>(read_clock(CLOCK_BOOTTIME));
+    const auto started = static_cast<std::int64_t>(run.start_unix_ns);
+    return same_host && started >= booted && started <= now;
+}
+
+/// /tmp/perf-PID.map was written after the run's start, and so not by an earlier process with the same pid.
+bool has_own_perf_map(const RunInfo& run) {
+    struct stat status {};
+    if (stat(("/tmp/perf-" + std::to_string(run.pid) + ".map").c_str(), &status) != 0) return false;
+    // File times are those of the last tick, so a map may seem older than the start of the run.
+    return ns_of(status.st_mtim) + ns_per_second >= run.start_unix_ns;
+}
+
 }  // namespace
 
 std::vector<LocationId> add_last_stack(RawProfile& raw) {
@@ -180,23 +189,6 @@ std::string describe_death(const RawProfile& raw, const NamedProfile& profile, c
         }
     }
     return told == frames_told ? text + ", ..." : text;
-}
-
-bool is_of_this_boot(const RunInfo& run) {
-    utsname system{};
-    if (run.host.empty() || uname(&system) != 0) return false;
-    const bool same_host = run.host.starts_with(system.nodename) && run.host.ends_with(system.release);
-    const auto now = static_cast<std::int64_t>(read_clock(CLOCK_REALTIME));
-    const std::int64_t booted = now - static_cast<std::int64_t>(read_clock(CLOCK_BOOTTIME));
-    const auto started = static_cast<std::int64_t>(run.start_unix_ns);
-    return same_host && started >= booted && started <= now;
-}
-
-bool has_own_perf_map(const RunInfo& run) {
-    struct stat status {};
-    if (stat(("/tmp/perf-" + std::to_string(run.pid) + ".map").c_str(), &status) != 0) return false;
-    // File times are those of the last tick, so a map may seem older than the start of the run.
-    return ns_of(status.st_mtim) + ns_per_second >= run.start_unix_ns;
 }
 
 SymbolizeOptions with_provenance(SymbolizeOptions options, const RunInfo& run) {

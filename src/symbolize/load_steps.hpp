@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "profile/model.hpp"
-#include "symbolize/elf_file.hpp"
 #include "symbolize/named_profile.hpp"
 #include "symbolize/raw_profile.hpp"
 #include "symbolize/symbol_cache.hpp"
@@ -53,15 +52,6 @@ private:
     std::unordered_map<FrameId, FrameId> held_frames_;
 };
 
-// Whether this machine can still find the names of a profile's kernel, vdso and JIT code.
-
-/// The run started on this machine since it was booted. Addresses of the kernel and the vdso differ from boot to boot,
-/// so names looked up in another boot would be wrong.
-bool is_of_this_boot(const RunInfo& run);
-
-/// /tmp/perf-PID.map was written after the run's start, and so not by an earlier process with the same pid.
-bool has_own_perf_map(const RunInfo& run);
-
 /// `options`, with `same_boot`, `same_place`, `root` and `pid` set from the run where the caller left them open.
 SymbolizeOptions with_provenance(SymbolizeOptions options, const RunInfo& run);
 
@@ -87,10 +77,5 @@ std::string describe_death(const RawProfile& raw, const NamedProfile& profile, c
 /// directory. `executable`: where the program was mapped; null if no sample was in it. Gives whether anything was
 /// added: the file must be the one that ran, so not known for a program that was rebuilt, or ran on another machine.
 bool add_build_facts(RunInfo& run, const Mapping* executable);
-
-/// The options that decide what code a compiler makes (-O2, -march=..., -f...), as units of the debug information tell
-/// them (DW_AT_producer), the most frequent first, or as -frecord-gcc-switches kept them. Empty if the file has
-/// neither, or if reading it would take more than `most_bytes` of memory. Throws std::bad_alloc.
-std::string build_flags(const ElfFile& file, std::uint64_t most_bytes = 4 << 20);
 
 }  // namespace flameprobe

@@ -1,6 +1,5 @@
 #include <iterator>
 
-#include "base/hash.hpp"
 #include "profile/model.hpp"
 #include "profile/names.hpp"
 #include "symbolize/demangle.hpp"
@@ -36,11 +35,6 @@ std::vector<Symbol> from_archive(const std::vector<ArchivedSymbol>& archived, co
 
 }  // namespace
 
-std::size_t FunctionHash::operator()(const Function& function) const {
-    const std::uint64_t line_and_kind = std::uint64_t{function.line} << 8 | static_cast<std::uint8_t>(function.kind);
-    return mix(hash_pair(function.name, function.file), mix(function.module, line_and_kind));
-}
-
 FrameId LocationNames::thread_frame(const Thread& thread) {
     const std::string name = thread.name.empty() ? "thread " + std::to_string(thread.tid) : thread.name;
     const FunctionId id = functions_.add({profile_.strings.intern(name), 0, 0, 0, FrameKind::thread});
@@ -64,21 +58,19 @@ std::string LocationNames::shown(const std::string& name, const Mapping& mapping
 
 // What FlameProbe says in brackets stays as it is, but for scopes: their time is not the waiting thread's.
 FrameId LocationNames::held_frame(FrameId frame) {
-    const auto known = held_frames_.find(frame);
-    if (known != held_frames_.end()) return known->second;
+    const auto [known, is_new] = held_frames_.try_emplace(frame, frame);
+    if (!is_new) return known->second;
     NamedFrame held = profile_.frames[frame];
     Function named = profile_.functions[held.function];
     const std::string name(profile_.strings.view(named.name));
-    FrameId id = frame;
     if (named.kind != FrameKind::note || !name.starts_with('[')) {
         if (named.kind == FrameKind::scope) named.name = profile_.strings.intern("[" + name + "]");
         named.kind = FrameKind::held;
         held.function = functions_.add(named);
-        id = static_cast<FrameId>(profile_.frames.size());
+        known->second = static_cast<FrameId>(profile_.frames.size());
         profile_.frames.push_back(held);
     }
-    held_frames_.emplace(frame, id);
-    return id;
+    return known->second;
 }
 
 void LocationNames::add(LocationId id, const std::vector<Symbol>& symbols) {

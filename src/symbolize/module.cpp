@@ -8,15 +8,11 @@
 #include <cstring>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "profile/counters.hpp"
-#include "symbolize/debug_file.hpp"
 #include "symbolize/debug_image.hpp"
 #include "symbolize/demangle.hpp"
-#include "symbolize/elf_file.hpp"
 #include "symbolize/file_bytes.hpp"
-#include "symbolize/symbol_table.hpp"
 
 namespace flameprobe {
 
@@ -66,6 +62,18 @@ std::string variable_at(const ElfFile& file, std::string_view section, std::uint
     return inside == 0 || name.empty() ? name : name + "+" + lock_address(inside);
 }
 
+/// `_start`, where a stripped program's file still proves it: an executable that imports __libc_start_main is entered
+/// in crt1.o's _start, and the unwind table says how far that reaches. So the root of the main thread's stack has a
+/// name.
+std::optional<ElfSymbol> entry_symbol(const ElfFile& file, const FunctionStarts& functions) {
+    const std::uint64_t entry = entry_address(file);
+    if (entry == 0) return std::nullopt;
+    if (!imports(file, "__libc_start_main")) return std::nullopt;
+    const auto function = functions.find(entry);
+    if (!function || function->start != entry) return std::nullopt;
+    return ElfSymbol{.start = function->start, .end = function->end, .name = "_start"};
+}
+
 }  // namespace
 
 FunctionStarts::FunctionStarts(const ElfFile& file)
@@ -80,20 +88,6 @@ std::optional<FunctionExtent> FunctionStarts::find(std::uint64_t address) const 
     if (!at || !file_->bytes().read_into(*at, description)) return std::nullopt;
     const auto extent = extent_of(description, entry->description, entry->start);
     return extent && address < extent->end ? extent : std::nullopt;
-}
-
-std::optional<std::uint64_t> FunctionStarts::last_start(std::uint64_t address) const {
-    const auto entry = index_.entry_of(address);
-    return entry ? std::optional(entry->start) : std::nullopt;
-}
-
-std::optional<ElfSymbol> entry_symbol(const ElfFile& file, const FunctionStarts& functions) {
-    const std::uint64_t entry = entry_address(file);
-    if (entry == 0) return std::nullopt;
-    if (!imports(file, "__libc_start_main")) return std::nullopt;
-    const auto function = functions.find(entry);
-    if (!function || function->start != entry) return std::nullopt;
-    return ElfSymbol{.start = function->start, .end = function->end, .name = "_start"};
 }
 
 DebugFileSearch debug_search(const SymbolizeOptions& options) {
@@ -154,7 +148,7 @@ void Module::find_debug_file(const Mapping& mapping, const SymbolizeOptions& opt
     separate_ = find_by_build_id(build_id, search);
     if (!separate_ && main_) separate_ = find_by_debuglink(*main_, search);
     if (!separate_ && options.root) separate_ = find_by_build_id(build_id, {search.directories});  // of this machine
-    if (!separate_ && options.debuginfod && !build_id.empty()) ask_debuginfod(build_id, options, problems);
+    if (!separate_ && options.debuginfod_until && !build_id.empty()) ask_debuginfod(build_id, options, problems);
     if (separate_ && has_contents(*separate_, ".debug_info")) debug_file_ = separate_.get();
 }
 
@@ -175,7 +169,7 @@ void Module::load_symbols(std::vector<std::uint64_t> addresses) {
         functions_ = FunctionStarts(*main_);
         std::vector<std::uint64_t> starts = plt_resolvers(*main_);
         for (const std::uint64_t address : addresses)
-            if (const auto start = functions_.last_start(address)) starts.push_back(*start);
+            if (const auto start = functions_.last_start(address); start != 0) starts.push_back(start);
         addresses.insert(addresses.end(), starts.begin(), starts.end());
     }
     symbols_ = SymbolTable(std::move(addresses));

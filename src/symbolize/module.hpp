@@ -25,18 +25,13 @@ public:
 
     /// The function whose FDE covers an address of the file. Thread-safe.
     std::optional<FunctionExtent> find(std::uint64_t address) const;
-    /// The last start at or before an address, without reading how far that function reaches.
-    std::optional<std::uint64_t> last_start(std::uint64_t address) const;
+    /// The last start at or before an address, without reading how far that function reaches; 0 if there is none.
+    std::uint64_t last_start(std::uint64_t address) const { return index_.start_of(address); }
 
 private:
     const ElfFile* file_ = nullptr;
     FunctionIndex index_;
 };
-
-/// `_start`, where a stripped program's file still proves it: an executable that imports __libc_start_main is entered
-/// in crt1.o's _start, and the unwind table says how far that reaches. So the root of the main thread's stack has a
-/// name.
-std::optional<ElfSymbol> entry_symbol(const ElfFile& file, const FunctionStarts& functions);
 
 /// The name that libstdc++ gives the routine in which a std::thread starts. It is a local symbol, which distributions
 /// strip.

@@ -3,9 +3,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
+#include <deque>
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -13,57 +12,37 @@
 #include <utility>
 #include <vector>
 
+#include "base/hash.hpp"
+#include "base/id_table.hpp"
 #include "profile/model.hpp"
 
 namespace flameprobe {
 
 using StringId = std::uint32_t;
 
-/// Holds every distinct string once, in big blocks; views stay valid as long as the table. Id 0 is the empty string.
+/// Holds every distinct string once; views stay valid as long as the table. Id 0 is the empty string.
 class StringTable {
 public:
-    StringTable();
+    StringTable() { intern(""); }
     // A copy's views would point into the original.
     StringTable(const StringTable&) = delete;
     StringTable& operator=(const StringTable&) = delete;
     StringTable(StringTable&&) = default;
     StringTable& operator=(StringTable&&) = default;
 
-    StringId intern(std::string_view text);
-    std::string_view view(StringId id) const { return views_[id]; }
-    std::size_t size() const { return views_.size(); }
+    StringId intern(std::string_view text) {
+        if (const auto known = ids_.find(text); known != ids_.end()) return known->second;
+        const auto id = static_cast<StringId>(texts_.size());
+        ids_.emplace(texts_.emplace_back(text), id);
+        return id;
+    }
+    std::string_view view(StringId id) const { return texts_[id]; }
+    std::size_t size() const { return texts_.size(); }
 
 private:
-    static constexpr std::size_t block_size = 64 * 1024;
-
-    std::vector<std::string_view> views_;
+    std::deque<std::string> texts_;  // which do not move
     std::unordered_map<std::string_view, StringId> ids_;
-    std::vector<std::unique_ptr<char[]>> blocks_;
-    char* next_ = nullptr;  // in the last one
-    std::size_t block_left_ = 0;
 };
-
-inline StringTable::StringTable() {
-    views_.emplace_back();
-    ids_.emplace(std::string_view(), 0);
-}
-
-inline StringId StringTable::intern(std::string_view text) {
-    if (const auto known = ids_.find(text); known != ids_.end()) return known->second;
-    if (blocks_.empty() || block_left_ < text.size()) {
-        block_left_ = std::max(block_size, text.size());
-        blocks_.push_back(std::make_unique_for_overwrite<char[]>(block_left_));  // pages come as they are needed
-        next_ = blocks_.back().get();
-    }
-    char* const copy = next_;
-    std::memcpy(copy, text.data(), text.size());
-    next_ += text.size();
-    block_left_ -= text.size();
-    const auto id = static_cast<StringId>(views_.size());
-    views_.emplace_back(copy, text.size());
-    ids_.emplace(views_.back(), id);
-    return id;
-}
 
 using FunctionId = std::uint32_t;
 using FrameId = std::uint32_t;
@@ -91,7 +70,11 @@ struct Function {
 };
 
 struct FunctionHash {
-    std::size_t operator()(const Function& function) const;
+    std::size_t operator()(const Function& function) const {
+        const std::uint64_t line_and_kind =
+            std::uint64_t{function.line} << 8 | static_cast<std::uint8_t>(function.kind);
+        return mix(hash_pair(function.name, function.file), mix(function.module, line_and_kind));
+    }
 };
 
 /// A function at one line or address of its code.
@@ -107,6 +90,27 @@ struct NamedFrame {
 struct NamedNode {
     NodeId parent = 0;
     FrameId frame = 0;
+};
+
+/// Finds the nodes of a trie by parent and frame, and makes those that are missing.
+class NodeIndex {
+public:
+    NodeId child(std::vector<NamedNode>& nodes, NodeId parent, FrameId frame) {
+        const auto next = static_cast<NodeId>(nodes.size());
+        const NodeId id = find(nodes, parent, frame, next);
+        if (id == next) nodes.push_back({parent, frame});
+        return id;
+    }
+    /// For a node that was made otherwise. Of two with one parent and frame the first is found.
+    void add(const std::vector<NamedNode>& nodes, NodeId id) { find(nodes, nodes[id].parent, nodes[id].frame, id); }
+
+private:
+    NodeId find(const std::vector<NamedNode>& nodes, NodeId parent, FrameId frame, NodeId next) {
+        return index_.find_or_claim(parent, frame, next,
+                                    [&](NodeId id) { return std::pair(nodes[id].parent, nodes[id].frame); });
+    }
+
+    TrieIndex index_;
 };
 
 /// Walks from the root, which is neither entered nor left, and visits children by id. Not recursion: stacks may be

@@ -72,8 +72,7 @@ void OtherNames::prepare(const std::vector<Mapping>& mappings, const std::vector
         kernel_->add_running();
     }
     if (!options_.same_place) return;
-    for (const Mapping& mapping : mappings)
-        if (mapping.kind == MappingKind::file && is_jit_dump(mapping.path)) jit_dumps_.push_back(mapping.path);
+    jit_dumps_ = jit_dumps_in(mappings);
 }
 
 std::string OtherNames::name(const Mapping& mapping, std::uint64_t address) {
@@ -135,7 +134,7 @@ class Variables {
 public:
     Variables(const std::vector<Mapping>& mappings, const SymbolizeOptions& options)
         : mappings_(mappings), options_(options) {
-        options_.debuginfod = false;
+        options_.debuginfod_until.reset();
     }
 
     std::string at(std::uint64_t address) {
@@ -209,14 +208,9 @@ void KernelSymbols::add_line(std::string_view line) {
     // Only text symbols (nm's letters): data lies elsewhere and would swallow what comes after the last function.
     if (std::tolower(static_cast<unsigned char>(type)) != 't' && type != 'W' && type != 'w') return;
 
-    const auto is_of = [&](std::size_t i) {
-        return start <= asked_[i].address && (i == 0 || start > asked_[i - 1].address);
-    };
-    if (last_ >= asked_.size() || !is_of(last_))
-        last_ = static_cast<std::size_t>(std::ranges::lower_bound(asked_, start, {}, &Asked::address) - asked_.begin());
-    if (last_ == asked_.size()) return;
-    Asked& asked = asked_[last_];
-    if (start < asked.start) return;
+    const auto found = std::ranges::lower_bound(asked_, start, {}, &Asked::address);
+    if (found == asked_.end() || start < found->start) return;
+    Asked& asked = *found;
     const std::size_t tab = std::min(line.find('\t', blank + 3), line.size());
     const std::string_view name = line.substr(blank + 3, tab - blank - 3);
     const bool global = type == 'T';

@@ -42,7 +42,6 @@ private:
     void add_line(std::string_view line);
 
     std::vector<Asked> asked_;  // sorted by address
-    std::size_t last_ = 0;      // the one that the last symbol belongs to: mostly the next one does, too
 };
 
 /// Whether this process may see the addresses of the kernel's functions.

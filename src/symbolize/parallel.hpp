@@ -22,14 +22,14 @@ inline unsigned allowed_cpus() {
     return static_cast<unsigned>(std::max(CPU_COUNT(&set), 1));
 }
 
-struct ParallelLoop {
-    const std::function<void(std::size_t)>& work;
-    std::size_t count;
+/// Calls `work(0)` ... `work(count - 1)`, each once, in any order, on up to `workers` threads, of which the caller is
+/// one; returns when all are done. Without threads the caller does all calls. The first exception that `work` throws is
+/// rethrown at the end. Not std::thread, whose stacks would take most of a small limit of memory.
+inline void run_parallel(unsigned workers, std::size_t count, const std::function<void(std::size_t)>& work) {
     std::atomic<std::size_t> next = 0;  // relaxed: only hands out numbers; joining publishes the results
     std::mutex mutex;
     std::exception_ptr failure;
-
-    void run() {
+    std::function<void()> run = [&] {
         for (std::size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) {
             try {
                 work(i);
@@ -38,27 +38,20 @@ struct ParallelLoop {
                 if (!failure) failure = std::current_exception();
             }
         }
-    }
-    static void* run_it(void* loop) {
-        static_cast<ParallelLoop*>(loop)->run();
+    };
+    const auto run_it = [](void* loop) -> void* {
+        (*static_cast<std::function<void()>*>(loop))();
         return nullptr;
-    }
-};
-
-/// Calls `work(0)` ... `work(count - 1)`, each once, in any order, on up to `workers` threads, of which the caller is
-/// one; returns when all are done. Without threads the caller does all calls. The first exception that `work` throws is
-/// rethrown at the end. Not std::thread, whose stacks would take most of a small limit of memory.
-inline void run_parallel(unsigned workers, std::size_t count, const std::function<void(std::size_t)>& work) {
-    ParallelLoop loop{work, count, {}, {}, {}};
+    };
     std::vector<pthread_t> threads;
     const std::size_t wanted = std::min<std::size_t>(workers, count);
     threads.reserve(wanted);
     const OwnThreadAttributes attributes;
     for (pthread_t thread{}; threads.size() + 1 < wanted; threads.push_back(thread))
-        if (pthread_create(&thread, attributes.get(), ParallelLoop::run_it, &loop) != 0) break;
-    loop.run();
+        if (pthread_create(&thread, attributes.get(), run_it, &run) != 0) break;
+    run();
     for (const pthread_t thread : threads) pthread_join(thread, nullptr);
-    if (loop.failure) std::rethrow_exception(loop.failure);
+    if (failure) std::rethrow_exception(failure);
 }
 
 }  // namespace flameprobe

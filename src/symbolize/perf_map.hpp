@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/descriptor.hpp"
+#include "profile/model.hpp"
 #include "symbolize/file_bytes.hpp"
 
 namespace flameprobe {
@@ -58,6 +59,9 @@ private:
 /// empty descriptor, and adds a warning if there is such a file. Of a process that is watched (base/host_process.hpp)
 /// the file is below its root only, and its user's or root's.
 Descriptor open_trusted(const std::string& path, std::vector<std::string>& warnings);
+
+/// The mapped files that are dumps of just-in-time compilers.
+std::vector<std::string> jit_dumps_in(const std::vector<Mapping>& mappings);
 
 /// The functions of a dump, in order of time; empty if there is no dump that may be trusted (open_trusted()). Reading
 /// ends at the first bytes that are no whole record, so the file may still be growing.

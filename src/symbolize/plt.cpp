@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "outside/byte_reader.hpp"
 #include "symbolize/plt_format.hpp"
 #include "symbolize/symbol_table.hpp"
 
@@ -22,9 +23,7 @@ std::string symbol_name(Bytes symbols, Bytes names, std::uint64_t index) {
     Elf64_Sym symbol{};
     if (index == 0 || index >= symbols.size() / sizeof symbol) return {};
     std::memcpy(&symbol, symbols.data() + index * sizeof symbol, sizeof symbol);
-    if (symbol.st_name >= names.size()) return {};
-    const char* text = as_text(names).data() + symbol.st_name;
-    return {text, ::strnlen(text, names.size() - symbol.st_name)};
+    return std::string(ByteReader(names, symbol.st_name).text());
 }
 
 /// A slot for an STT_GNU_IFUNC of the module itself has no symbol; its addend is the address of the resolver.

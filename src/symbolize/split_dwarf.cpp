@@ -1,5 +1,3 @@
-#include "symbolize/split_dwarf.hpp"
-
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -7,6 +5,7 @@
 #include "base/output_directory.hpp"
 #include "base/paths.hpp"
 #include "outside/byte_reader.hpp"
+#include "symbolize/debug_info.hpp"
 
 namespace flameprobe {
 
@@ -18,19 +17,19 @@ Bytes share(Bytes section, std::uint64_t offset, std::uint64_t size) {
 Bytes from(Bytes section, std::uint64_t offset) { return section.subspan(std::min(offset, section.size())); }
 
 /// The image's names for the sections of a .dwo; a section that it does not have is empty.
-std::vector<DebugImage::Part> sections_of(const ElfFile& file) {
-    std::vector<DebugImage::Part> parts;
+DebugImage::Parts sections_of(const ElfFile& file) {
+    DebugImage::Parts parts;
     for (const std::string_view name :
          {".debug_info", ".debug_abbrev", ".debug_str", ".debug_str_offsets", ".debug_rnglists"})
-        parts.emplace_back(name, file.contents(std::string(name) + ".dwo"));
+        parts.emplace(name, file.contents(std::string(name) + ".dwo"));
     return parts;
 }
 
-std::unique_ptr<SplitUnit> matching_unit(std::vector<DebugImage::Part> parts, const Skeleton& skeleton) {
+std::unique_ptr<SplitUnit> matching_unit(DebugImage::Parts parts, const Skeleton& skeleton) {
     std::string ranges(split_ranges_shift, '\0');
     ranges.append(as_text(skeleton.ranges));
-    parts.emplace_back(".debug_addr", skeleton.addresses);
-    if (!skeleton.ranges.empty()) parts.emplace_back(".debug_ranges", std::as_bytes(std::span(ranges)));
+    parts.emplace(".debug_addr", skeleton.addresses);
+    if (!skeleton.ranges.empty()) parts.emplace(".debug_ranges", std::as_bytes(std::span(ranges)));
     auto split = std::make_unique<SplitUnit>();
     split->image = DebugImage::of(parts);
     split->dwarf = begin_dwarf(split->image);
@@ -76,21 +75,15 @@ std::string_view section_of_column(std::uint32_t column, const IndexHeader& head
     return known ? sections[column] : std::string_view();
 }
 
-Bytes find_part(const std::vector<DebugImage::Part>& parts, std::string_view name) {
-    for (const auto& [part, contents] : parts)
-        if (part == name) return contents;
-    return {};
-}
-
 }  // namespace
 
-bool Skeleton::is(Dwarf_Die unit) { return split_name(unit) != nullptr; }
-
-Skeleton Skeleton::read(Dwarf_Die unit, const DebugImage& image) {
+std::optional<Skeleton> Skeleton::of(Dwarf_Die unit, const DebugImage& image) {
+    const char* const name = split_name(unit);
+    if (name == nullptr) return std::nullopt;
     Skeleton skeleton;
+    skeleton.name = name;
     Dwarf_Half version = 0;
     ::dwarf_cu_info(unit.cu, &version, nullptr, nullptr, nullptr, &skeleton.id, nullptr, nullptr);
-    skeleton.name = split_name(unit);
     if (const char* const directory = text_of(unit, DW_AT_comp_dir); directory != nullptr)
         skeleton.directory = directory;
     Dwarf_Addr low = 0;
@@ -102,10 +95,7 @@ Skeleton Skeleton::read(Dwarf_Die unit, const DebugImage& image) {
 }
 
 SplitDwarf::SplitDwarf(const std::string& program, const ElfFile& debug_file, const DebugFileSearch& search)
-    : program_(program),
-      debug_file_(debug_file.path()),
-      program_directory_(directory_of(program)),
-      root_(search.root) {}
+    : program_(program), debug_file_(debug_file.path()), root_(search.root) {}
 
 void SplitDwarf::open_package() {
     if (std::exchange(package_opened_, true)) return;
@@ -118,7 +108,7 @@ void SplitDwarf::open_package() {
 }
 
 void SplitDwarf::read_index() {
-    const Parts all = sections_of(*package_);
+    const DebugImage::Parts all = sections_of(*package_);
     const Bytes index = package_->contents(".debug_cu_index");
     ByteReader cursor(index);
     const IndexHeader header = read_index_header(cursor);
@@ -132,13 +122,13 @@ void SplitDwarf::read_index() {
         const std::uint64_t id = ByteReader(index, signatures + slot * 8).u64();
         const std::uint32_t row = ByteReader(index, rows + slot * 4).u32();  // counts from 1; 0 is an empty slot
         if (row == 0 || row > header.units) continue;
-        Parts unit = {{".debug_str", find_part(all, ".debug_str")}};
+        DebugImage::Parts unit = {{".debug_str", all.at(".debug_str")}};
         for (std::uint64_t i = 0; i < header.columns; ++i) {
             const std::uint64_t cell = (row - 1) * row_size + i * 4;
             const std::string_view name = section_of_column(ByteReader(index, columns + i * 4).u32(), header);
             if (name.empty()) continue;
-            unit.emplace_back(name, share(find_part(all, name), ByteReader(index, offsets + cell).u32(),
-                                          ByteReader(index, sizes + cell).u32()));
+            unit.emplace(name, share(all.at(name), ByteReader(index, offsets + cell).u32(),
+                                     ByteReader(index, sizes + cell).u32()));
         }
         package_units_.emplace(id, std::move(unit));
     }
@@ -155,7 +145,7 @@ std::unique_ptr<SplitUnit> SplitDwarf::find(const Skeleton& skeleton) {
 }
 
 std::unique_ptr<SplitUnit> SplitDwarf::in_package(const Skeleton& skeleton) {
-    const Parts* parts = nullptr;
+    const DebugImage::Parts* parts = nullptr;
     {
         const std::lock_guard lock(mutex_);
         open_package();
@@ -167,10 +157,11 @@ std::unique_ptr<SplitUnit> SplitDwarf::in_package(const Skeleton& skeleton) {
 std::unique_ptr<SplitUnit> SplitDwarf::in_file(const Skeleton& skeleton) const {
     const std::string& name = skeleton.name;
     const bool whole = name.starts_with('/');
+    const std::string beside(directory_of(program_));
     std::vector<std::string> paths = {whole ? name : skeleton.directory + "/" + name};
     // Where the program was moved together with its files.
-    if (!whole) paths.push_back(program_directory_ + name);
-    paths.push_back(program_directory_ + last_name(name));
+    if (!whole) paths.push_back(beside + name);
+    paths.push_back(beside + last_name(name));
     for (const std::string& path : paths) {
         auto elf = ElfFile::open(path, root_);
         if (!elf) continue;

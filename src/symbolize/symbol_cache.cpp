@@ -5,7 +5,6 @@
 #include <set>
 #include <utility>
 
-#include "base/hash.hpp"
 #include "outside/byte_stream.hpp"
 #include "outside/reader.hpp"
 #include "symbolize/load_steps.hpp"
@@ -25,8 +24,6 @@ std::string to_text(const FileIdentity& file) {
 
 }  // namespace
 
-std::size_t SymbolCache::PlaceHash::operator()(const Place& place) const { return mix(place.offset, place.file); }
-
 std::optional<std::string> SymbolCache::file_key(const Mapping& mapping, const SymbolizeOptions& options) {
     if (mapping.kind == MappingKind::file && mapping.build_id.empty() && !options.same_place) return std::nullopt;
     if (mapping.kind == MappingKind::file) return mapping.path + '\0' + mapping.build_id + '\0' + to_text(mapping.file);
@@ -43,8 +40,8 @@ std::optional<std::vector<Symbol>> SymbolCache::find(const Mapping& mapping, std
     const auto key = file_key(mapping, options);
     const auto file = key ? files_.find(*key) : files_.end();
     if (file == files_.end()) return std::nullopt;
-    const auto entry = entries_.find({file->second, offset_of(mapping, address)});
-    if (entry == entries_.end()) return std::nullopt;
+    const auto entry = file->second.find(offset_of(mapping, address));
+    if (entry == file->second.end()) return std::nullopt;
     std::vector<Symbol> symbols;
     for (std::uint32_t i = 0; i < entry->second.size; ++i) {
         const ArchivedSymbol& from = symbols_[entry->second.begin + i];
@@ -58,9 +55,8 @@ void SymbolCache::add(const Mapping& mapping, std::uint64_t address, const Symbo
                       const std::vector<Symbol>& symbols) {
     const auto key = file_key(mapping, options);
     if (!key) return;
-    const std::uint32_t file = files_.try_emplace(*key, static_cast<std::uint32_t>(files_.size())).first->second;
     const Entry entry{static_cast<std::uint32_t>(symbols_.size()), static_cast<std::uint32_t>(symbols.size())};
-    if (!entries_.try_emplace({file, offset_of(mapping, address)}, entry).second) return;
+    if (!files_[*key].try_emplace(offset_of(mapping, address), entry).second) return;
     for (const Symbol& symbol : symbols) {
         symbols_.push_back({strings_.intern(symbol.name), strings_.intern(symbol.file), symbol.line, symbol.decl_line,
                             symbol.inlined});

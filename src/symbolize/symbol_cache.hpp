@@ -29,21 +29,12 @@ private:
     struct Entry {
         std::uint32_t begin = 0, size = 0;
     };
-    struct Place {
-        std::uint32_t file = 0;
-        std::uint64_t offset = 0;
-        bool operator==(const Place&) const = default;
-    };
-    struct PlaceHash {
-        std::size_t operator()(const Place& place) const;
-    };
 
     static std::optional<std::string> file_key(const Mapping& mapping, const SymbolizeOptions& options);
     static std::uint64_t offset_of(const Mapping& mapping, std::uint64_t address);
 
     StringTable strings_;
-    std::unordered_map<std::string, std::uint32_t> files_;
-    std::unordered_map<Place, Entry, PlaceHash> entries_;
+    std::unordered_map<std::string, std::unordered_map<std::uint64_t, Entry>> files_;  // by key, then offset
     std::vector<ArchivedSymbol> symbols_;
 };
 

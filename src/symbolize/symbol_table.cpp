@@ -2,11 +2,6 @@
 
 #include <elf.h>
 
-#include <algorithm>
-#include <utility>
-
-#include "symbolize/elf_file.hpp"
-
 namespace flameprobe {
 
 namespace {

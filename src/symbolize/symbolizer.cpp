@@ -2,14 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <map>
 #include <mutex>
-#include <string>
 #include <string_view>
 #include <tuple>
-#include <vector>
 
 #include "symbolize/module_job.hpp"
 #include "symbolize/other_names.hpp"
@@ -18,8 +15,6 @@
 namespace flameprobe {
 
 namespace {
-
-constexpr std::chrono::seconds time_for_debuginfod{60};
 
 constexpr const char* late_warning =
     "time was up before all debug information was read. Some names come from symbol tables, without lines and inlined "
@@ -133,10 +128,8 @@ private:
 }  // namespace
 
 SymbolChains symbolize(const std::vector<Mapping>& mappings, const std::vector<Location>& locations,
-                       const std::vector<std::string>& strings, const SymbolizeOptions& given,
+                       const std::vector<std::string>& strings, const SymbolizeOptions& options,
                        std::vector<std::string>& warnings) {
-    SymbolizeOptions options = given;
-    if (!options.debuginfod_until) options.debuginfod_until = std::chrono::steady_clock::now() + time_for_debuginfod;
     SymbolChains chains(locations.size());
     std::vector<ModuleJob> jobs = group_by_module(mappings, locations);
     const unsigned workers = options.workers != 0 ? options.workers : allowed_cpus();
@@ -145,7 +138,7 @@ SymbolChains symbolize(const std::vector<Mapping>& mappings, const std::vector<L
     OtherNames others(strings, options);
     const auto name_files = [&] {
         run_parallel(workers, jobs.size(), [&](std::size_t i) { jobs[i].use_symbol_tables(options, chains); });
-        if (options.debug_info) debug.run(jobs, chains);
+        debug.run(jobs, chains);
     };
     run_parallel(workers, 2, [&](std::size_t i) { i == 0 ? name_files() : others.prepare(mappings, locations); });
     if (debug.late()) warnings.push_back(late_warning);

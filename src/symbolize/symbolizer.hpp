@@ -18,10 +18,9 @@ namespace flameprobe {
 
 struct SymbolizeOptions {
     std::vector<std::string> debug_directories = {"/usr/lib/debug"};
-    bool debug_info = true;                                                 // false: symbol tables only
-    bool debuginfod = false;                                                // ask the servers of DEBUGINFOD_URLS
-    std::optional<std::chrono::steady_clock::time_point> debuginfod_until;  // for all files; else a minute from now on
-    unsigned workers = 0;                                                   // 0: one per CPU in the affinity mask
+    /// Until when the servers of DEBUGINFOD_URLS may be asked, for all files together. Not given: they are not asked.
+    std::optional<std::chrono::steady_clock::time_point> debuginfod_until;
+    unsigned workers = 0;                                           // 0: one per CPU in the affinity mask
     std::optional<std::chrono::steady_clock::time_point> deadline;  // afterwards names come from symbol tables only
     std::uint32_t pid = 0;                                          // for /tmp/perf-PID.map; 0: none
     std::uint64_t start_monotonic_ns = 0;                           // of the run, as RunInfo
@@ -37,7 +36,7 @@ struct SymbolizeOptions {
     /// The result of root_of: paths are looked up below it first.
     std::shared_ptr<const Descriptor> root;
     /// Of debug information no more is read than this many bytes of all files, those with the most locations first; a
-    /// separate debug file counts twenty times. `notes` says how many were not read.
+    /// separate debug file counts twenty times. `notes` says how many were not read. 0: symbol tables only.
     std::uint64_t most_debug_bytes_in_all = ~std::uint64_t{0};
     /// Lets load_profile() set most_debug_bytes_in_all for a run of few samples, so that looking up names takes no
     /// longer than the run did.

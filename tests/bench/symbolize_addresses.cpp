@@ -62,7 +62,7 @@ int main(int argc, char** argv) {
         if (argument == "--quiet")
             quiet = true;
         else if (argument == "--debuginfod")
-            options.debuginfod = true;
+            options.debuginfod_until = std::chrono::steady_clock::now() + std::chrono::minutes(1);
         else if (argument == "--workers" && i + 1 < argc)
             options.workers = static_cast<unsigned>(std::atoi(argv[++i]));
         else

@@ -59,7 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::rewind(file);
     ByteSource source(Descriptor(dup(fileno(file))), "fuzz");
     SymbolizeOptions options;
-    options.debug_info = false;
+    options.most_debug_bytes_in_all = 0;
     options.workers = 1;
     SampleFilter filter;
     if (size > 1 && data[0] % 8 == 5) filter.scope = "checkout";

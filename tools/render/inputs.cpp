@@ -6,9 +6,7 @@
 #include <filesystem>
 #include <iterator>
 #include <new>
-#include <optional>
 #include <utility>
-#include <vector>
 
 #include "base/clock.hpp"
 #include "base/paths.hpp"
@@ -84,11 +82,11 @@ SymbolizeOptions symbolize_options(const Arguments& arguments, Progress& progres
         options.deadline = until;
         options.spare_brief_runs = true;
     }
-    options.debuginfod = arguments.debuginfod;
     // One limit for the whole program, for all inputs and files.
     static const auto begin = std::chrono::steady_clock::now();
-    options.debuginfod_until =
-        begin + std::chrono::nanoseconds(std::min<std::uint64_t>(arguments.debuginfod_ns, ns_per_day));
+    if (arguments.debuginfod)
+        options.debuginfod_until =
+            begin + std::chrono::nanoseconds(std::min<std::uint64_t>(arguments.debuginfod_ns, ns_per_day));
     options.progress = [&progress, name](std::size_t done, std::size_t all) {
         progress.show("naming addresses of " + name, done, all);
     };

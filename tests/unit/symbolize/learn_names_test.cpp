@@ -62,7 +62,7 @@ TEST_CASE("names of several profiles are looked up together, and are the same as
     for (const ProfileFile* profile : {&first, &second}) {
         auto source = ByteSource::open(profile->path());
         REQUIRE(source);
-        options.debug_info = false;  // so names from it can only come from the cache
+        options.most_debug_bytes_in_all = 0;  // so names from it can only come from the cache
         options.progress = [](std::size_t, std::size_t) { FAIL("an address is looked up again"); };
         const auto learnt = load_profile(*source, {}, options, &cache), alone = load_profile(profile->path(), {}, {});
         REQUIRE(learnt);

@@ -155,7 +155,7 @@ TEST_CASE("debug information is read unless it is not asked for") {
     Named named = name_addresses(cxx_program, {addresses_of(cxx_program, "mark_").at("leaf")}, options);
     CHECK(named.chains[0].size() == 3);
     CHECK(named.warnings.empty());
-    options.debug_info = false;
+    options.most_debug_bytes_in_all = 0;
     named = name_addresses(cxx_program, {addresses_of(cxx_program, "mark_").at("leaf")}, options);
     CHECK(named.chains[0].size() == 1);
     CHECK(named.warnings.empty());
