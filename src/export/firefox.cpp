@@ -43,9 +43,7 @@ public:
           files_(profile_, strings_),
           funcs_(profile_),
           threads_(samples_by_thread(events)),
-          json_(out) {
-        interval_ms_ = interval_ms(profile_);
-    }
+          json_(out) {}
 
     void write() {
         json_.begin_object();
@@ -73,14 +71,12 @@ private:
     std::string product() const {
         return profile_.has_run ? std::string(base_name(profile_.run.executable)) : "folded stacks";
     }
-    static double interval_ms(const NamedProfile& event) {
-        return weighs_nanoseconds(event.run) ? static_cast<double>(event.run.period_ns) / 1e6 : 1;
-    }
 
     void meta() {
         const auto busiest = busiest_thread(threads_);
         json_.key("meta").begin_object();
-        json_.key("interval").real(interval_ms_);
+        const bool time = weighs_nanoseconds(profile_.run);
+        json_.key("interval").real(time ? static_cast<double>(profile_.run.period_ns) / 1e6 : 1);
         json_.key("startTime").real(static_cast<double>(profile_.run.start_unix_ns / 1000) / 1e3);
         json_.key("processType").number(0).key("stackwalk").number(1);
         json_.key("product").text(product());
@@ -237,7 +233,6 @@ private:
     FirefoxFuncs funcs_;
     std::vector<ThreadSamples> threads_;
     JsonStream json_;
-    double interval_ms_ = 1;
     std::vector<std::uint32_t> stack_of_node_;  // and one; 0: none
     std::vector<std::uint32_t> inline_depth_;   // of frames
 };

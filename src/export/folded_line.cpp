@@ -1,7 +1,6 @@
 #include <array>
 #include <limits>
 
-#include "base/hash.hpp"
 #include "base/number.hpp"
 #include "export/folded_reader.hpp"
 #include "export/text.hpp"
@@ -72,11 +71,7 @@ Named split_kind(std::string_view text) {
     return {text, FrameKind::user};
 }
 
-std::uint64_t hash_name(std::string_view name, FrameKind kind) {
-    return mix(hash_text(name), static_cast<std::uint64_t>(kind));
-}
-
-std::uint64_t function_key(StringId name, FrameKind kind) {
+std::uint64_t key_of(StringId name, FrameKind kind) {
     return static_cast<std::uint64_t>(name) << 8 | static_cast<std::uint64_t>(kind);
 }
 
@@ -102,43 +97,25 @@ bool has_two_counts(std::string_view line) {
 }
 
 FrameNames::FrameNames(NamedProfile& profile) : profile_(profile) {
-    for (FunctionId id = 0; id < profile.functions.size(); ++id) {
-        const Function& function = profile.functions[id];
-        functions_.try_emplace(function_key(function.name, function.kind), id);
-    }
+    const auto key = [&](FunctionId id) { return key_of(profile.functions[id].name, profile.functions[id].kind); };
+    for (FunctionId id = 0; id < profile.functions.size(); ++id) functions_.try_emplace(key(id), id);
     for (FrameId id = 0; id < profile.frames.size(); ++id) {
         const NamedFrame& frame = profile.frames[id];
-        if (frame.line == 0 && frame.location == NamedFrame::no_location)
-            ids_.find_or_add(hash_name(profile.name(id), profile.functions[frame.function].kind), id,
-                             [](FrameId) { return false; });
+        if (frame.line == 0 && frame.location == NamedFrame::no_location) frames_.try_emplace(key(frame.function), id);
     }
 }
 
 FrameId FrameNames::intern(std::string_view text) {
     const auto [name, kind] = split_kind(text);
-    const auto next = static_cast<FrameId>(profile_.frames.size());
-    // clang 14 captures no structured binding by reference.
-    const auto is_it = [this, name = name, kind = kind](FrameId id) { return is(id, name, kind); };
-    const FrameId frame = ids_.find_or_add(hash_name(name, kind), next, is_it);
-    if (frame == next) profile_.frames.push_back({function(name, kind), 0, NamedFrame::no_location});
-    return frame;
-}
-
-bool FrameNames::is(FrameId frame, std::string_view name, FrameKind kind) const {
-    return profile_.functions[profile_.frames[frame].function].kind == kind && profile_.name(frame) == name;
-}
-
-FunctionId FrameNames::function(std::string_view name, FrameKind kind) {
     const StringId string = profile_.strings.intern(name);
-    const auto [entry, is_new] =
-        functions_.try_emplace(function_key(string, kind), static_cast<FunctionId>(profile_.functions.size()));
-    if (is_new) {
-        Function function;
-        function.name = string;
-        function.kind = kind;
-        profile_.functions.push_back(function);
-    }
-    return entry->second;
+    const std::uint64_t key = key_of(string, kind);
+    const auto [frame, is_new] = frames_.try_emplace(key, static_cast<FrameId>(profile_.frames.size()));
+    if (!is_new) return frame->second;
+    const auto next = static_cast<FunctionId>(profile_.functions.size());
+    const FunctionId function = functions_.try_emplace(key, next).first->second;
+    if (function == next) profile_.functions.push_back({.name = string, .kind = kind});
+    profile_.frames.push_back({function, 0, NamedFrame::no_location});
+    return frame->second;
 }
 
 }  // namespace flameprobe

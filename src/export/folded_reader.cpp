@@ -1,14 +1,11 @@
 #include "export/folded_reader.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 #include <limits>
 #include <new>
 #include <utility>
 #include <vector>
 
-#include "base/id_table.hpp"
 #include "export/text.hpp"
 
 namespace flameprobe {
@@ -27,18 +24,9 @@ struct FrameEnd {
     NodeId node;
 };
 
-/// Bytes that both start with, compared eight at a time (x86-64 is little-endian: the first byte is the lowest).
+/// Bytes that both start with.
 std::size_t common_prefix(std::string_view a, std::string_view b) {
-    const std::size_t shorter = std::min(a.size(), b.size());
-    std::size_t at = 0;
-    for (; at + 8 <= shorter; at += 8) {
-        std::uint64_t left = 0, right = 0;
-        std::memcpy(&left, a.data() + at, 8);
-        std::memcpy(&right, b.data() + at, 8);
-        if (left != right) return at + static_cast<std::size_t>(std::countr_zero(left ^ right)) / 8;
-    }
-    while (at < shorter && a[at] == b[at]) ++at;
-    return at;
+    return static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
 }
 
 std::string excerpt(std::string_view line) {
@@ -48,37 +36,39 @@ std::string excerpt(std::string_view line) {
     return '"' + shown + (line.size() > most ? "...\"" : "\"");
 }
 
+/// Of one input.
+struct Input {
+    std::string where;
+    ThreadId thread = 0;
+    std::string head;  // the input up to the decision on columns
+    bool decided = false;
+    bool two_counts = false;
+    std::string carry;      // a line that began in an earlier piece
+    bool skipping = false;  // the rest of a line that is too long
+    std::string previous;   // the stack of the line before: neighbours share most of their frames
+    std::vector<FrameEnd> path;
+    std::vector<std::uint32_t> count_of_node;
+    std::uint64_t lines = 0, bytes = 0, good = 0, bad = 0, first_bad = 0, below_zero = 0;
+    std::string bad_excerpt;
+    std::string failure;
+};
+
 }  // namespace
 
-struct FoldedReader::State {
+struct FoldedReader::State : Input {
     State(NamedProfile& p, std::string w) : profile(p), names(p) {
         if (profile.nodes.empty()) profile.nodes.emplace_back();
-        for (NodeId id = 1; id < profile.nodes.size(); ++id)
-            find_or_claim(profile.nodes[id].parent, profile.nodes[id].frame, id);
+        for (NodeId id = 1; id < profile.nodes.size(); ++id) index.add(profile.nodes, id);
         for (const NamedCount& count : profile.counts) total += count.weight;
         start(std::move(w));
     }
 
     void start(std::string w) {
+        static_cast<Input&>(*this) = {};
         where = std::move(w);
         // Folded text has no threads: in a profile with threads its samples get one of their own.
         thread = static_cast<ThreadId>(profile.threads.size());
         if (!profile.threads.empty()) profile.threads.push_back({0, where});
-        head.clear();
-        carry.clear();
-        previous.clear();
-        path.clear();
-        count_of_node.clear();
-        decided = two_counts = skipping = false;
-        lines = bytes = good = bad = first_bad = below_zero = 0;
-        bad_excerpt.clear();
-        failure.clear();
-    }
-
-    NodeId find_or_claim(NodeId parent, FrameId frame, NodeId next) {
-        return index.find_or_claim(parent, frame, next, [this](NodeId id) {
-            return std::pair(profile.nodes[id].parent, profile.nodes[id].frame);
-        });
     }
 
     void decide() {
@@ -151,20 +141,13 @@ struct FoldedReader::State {
         while (at < text.size()) {
             const std::size_t end = std::min(text.find(';', at), text.size());
             if (end > at) {
-                node = child(node, text.substr(at, end - at));
+                node = index.child(profile.nodes, node, names.intern(text.substr(at, end - at)));
                 path.push_back({end, node});
             }
             at = end + 1;
         }
         previous.resize(common);
         previous += text.substr(common);
-        return node;
-    }
-    NodeId child(NodeId parent, std::string_view name) {
-        const FrameId frame = names.intern(name);
-        const auto next = static_cast<NodeId>(profile.nodes.size());
-        const NodeId node = find_or_claim(parent, frame, next);
-        if (node == next) profile.nodes.push_back({parent, frame});
         return node;
     }
     void add(NodeId node, std::uint64_t weight) {
@@ -187,20 +170,8 @@ struct FoldedReader::State {
 
     NamedProfile& profile;
     FrameNames names;
-    TrieIndex index;
-    std::string where;
-    ThreadId thread = 0;
-    std::string head;  // the input up to the decision on columns
-    bool decided = false;
-    bool two_counts = false;
-    std::string carry;      // a line that began in an earlier piece
-    bool skipping = false;  // the rest of a line that is too long
-    std::string previous;   // the stack of the line before: neighbours share most of their frames
-    std::vector<FrameEnd> path;
-    std::vector<std::uint32_t> count_of_node;
-    std::uint64_t total = 0, lines = 0, bytes = 0, good = 0, bad = 0, first_bad = 0, below_zero = 0;
-    std::string bad_excerpt;
-    std::string failure;
+    NodeIndex index;
+    std::uint64_t total = 0;
 };
 
 FoldedReader::FoldedReader(NamedProfile& profile, std::string where)

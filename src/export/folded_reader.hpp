@@ -7,7 +7,6 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "base/id_table.hpp"
 #include "base/result.hpp"
 #include "symbolize/named_profile.hpp"
 
@@ -34,12 +33,9 @@ public:
     FrameId intern(std::string_view text);
 
 private:
-    bool is(FrameId frame, std::string_view name, FrameKind kind) const;
-    FunctionId function(std::string_view name, FrameKind kind);
-
     NamedProfile& profile_;
-    IdTable ids_;                                              // by name and kind
-    std::unordered_map<std::uint64_t, FunctionId> functions_;  // by name and kind
+    std::unordered_map<std::uint64_t, FrameId> frames_;        // by name and kind
+    std::unordered_map<std::uint64_t, FunctionId> functions_;  // likewise
 };
 
 /// Reads folded stacks (ours, the perl toolkit's, inferno's) into `profile`, adding to what is there, in one pass over

@@ -1,12 +1,11 @@
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <numeric>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "base/id_table.hpp"
 #include "export/output.hpp"
 #include "export/profile_tables.hpp"
 #include "export/text.hpp"
@@ -17,11 +16,6 @@ namespace flameprobe {
 
 namespace {
 
-struct Texts {
-    std::vector<std::string> sorted;
-    std::vector<std::uint32_t> of_function;  // index into `sorted`
-};
-
 /// Which functions are processes (--tree), which are always below other frames: their "name pid" is not changed.
 std::vector<bool> processes(const NamedProfile& profile) {
     std::vector<bool> found(profile.functions.size());
@@ -31,98 +25,59 @@ std::vector<bool> processes(const NamedProfile& profile) {
     return found;
 }
 
-Texts sorted_texts(const NamedProfile& profile) {
-    const std::vector<bool> is_process = processes(profile);
-    std::vector<std::string> texts;
-    std::vector<std::uint32_t> of_function;
-    std::unordered_map<std::string, std::uint32_t> ids;
-    for (const Function& function : profile.functions) {
-        std::string text =
-            folded_name(profile.strings.view(function.name), function.kind, !is_process[of_function.size()]);
-        const auto [entry, is_new] = ids.try_emplace(std::move(text), static_cast<std::uint32_t>(texts.size()));
-        if (is_new) texts.push_back(entry->first);
-        of_function.push_back(entry->second);
-    }
-    std::vector<std::uint32_t> order(texts.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::ranges::sort(order, [&](auto a, auto b) { return texts[a] < texts[b]; });
-
-    Texts result;
-    std::vector<std::uint32_t> rank(texts.size());
-    for (std::uint32_t i = 0; i < order.size(); ++i) {
-        rank[order[i]] = i;
-        result.sorted.push_back(std::move(texts[order[i]]));
-    }
-    for (std::uint32_t& text : of_function) text = rank[text];
-    result.of_function = std::move(of_function);
-    return result;
-}
-
-/// Node ids in the order of their keys: a counting sort, as there are far fewer keys than nodes.
-std::vector<std::uint32_t> by_key(const std::vector<std::uint32_t>& keys, std::size_t key_count) {
-    std::vector<std::uint32_t> begin(key_count + 1);
-    for (std::size_t node = 1; node < keys.size(); ++node) ++begin[keys[node] + 1];
-    std::partial_sum(begin.begin(), begin.end(), begin.begin());
-    std::vector<std::uint32_t> nodes(keys.size() - 1);
-    for (std::uint32_t node = 1; node < keys.size(); ++node) nodes[begin[keys[node]]++] = node;
-    return nodes;
-}
-
-/// Stacks whose frames have equal texts are one node here, whatever functions, lines and threads they came from. A
-/// node's children are in the order of their texts, so the same profile always gives the same tree. And no neighbour
-/// interrupts a frame's subtree, such as `a.cold`, which as text sorts between `a` and `a;b`.
+/// Stacks whose frames have equal texts are one node here, whatever functions, lines and threads they came from. Nodes
+/// are in the order of their texts, so the same profile always gives the same tree. And no neighbour interrupts a
+/// frame's subtree, such as `a.cold`, which as text sorts between `a` and `a;b`.
 class TextTree {
 public:
     explicit TextTree(const NamedProfile& profile) {
-        Texts texts = sorted_texts(profile);
-        texts_ = std::move(texts.sorted);
-
-        std::vector<std::uint32_t> parents{0};
-        keys_ = {0};
-        {
-            TrieIndex index;
-            const auto node_at = [&](std::uint32_t id) { return std::pair(parents[id], keys_[id]); };
-            std::vector<std::uint32_t> merged(std::max<std::size_t>(profile.nodes.size(), 1));
-            for (NodeId node = 1; node < profile.nodes.size(); ++node) {
-                const NamedNode& named = profile.nodes[node];
-                const std::uint32_t parent = merged[named.parent];
-                const std::uint32_t key = texts.of_function[profile.frames[named.frame].function];
-                const auto next = static_cast<std::uint32_t>(keys_.size());
-                merged[node] = index.find_or_claim(parent, key, next, node_at);
-                if (merged[node] != next) continue;
-                parents.push_back(parent);
-                keys_.push_back(key);
-            }
-            self_.resize(keys_.size());
-            for (const NamedCount& count : profile.counts) self_[merged[count.node]] += count.weight;
-        }
-
-        first_child_.resize(keys_.size());
-        next_sibling_.resize(keys_.size());
-        const auto sorted = by_key(keys_, texts_.size());
-        for (auto node = sorted.rbegin(); node != sorted.rend(); ++node)
-            next_sibling_[*node] = std::exchange(first_child_[parents[*node]], *node);
+        const std::vector<const std::uint32_t*> text_of = add_texts(profile);
+        std::vector<NodeId> merged(std::max<std::size_t>(profile.nodes.size(), 1));
+        NodeIndex index;
+        for (NodeId node = 1; node < profile.nodes.size(); ++node)
+            merged[node] = index.child(nodes, merged[profile.nodes[node].parent], *text_of[profile.function_of(node)]);
+        self.resize(nodes.size());
+        for (const NamedCount& count : profile.counts) self[merged[count.node]] += count.weight;
+        sort();
     }
 
-    static constexpr std::uint32_t none = 0;  // node 0 is the root
-    std::uint32_t first_child(std::uint32_t node) const { return first_child_[node]; }
-    std::uint32_t next_sibling(std::uint32_t node) const { return next_sibling_[node]; }
-    /// Weight of the samples that end here.
-    std::uint64_t self(std::uint32_t node) const { return self_[node]; }
-    const std::string& text(std::uint32_t node) const { return texts_[keys_[node]]; }
+    const std::string& text(NodeId node) const { return *texts_[nodes[node].frame]; }
+
+    std::vector<NamedNode> nodes{1};  // frame: an index of texts_
+    std::vector<std::uint64_t> self;  // weight of the samples that end in each
 
 private:
-    std::vector<std::uint32_t> keys_;  // into texts_, which are sorted
-    std::vector<std::uint32_t> first_child_;
-    std::vector<std::uint32_t> next_sibling_;
-    std::vector<std::uint64_t> self_;
-    std::vector<std::string> texts_;
-};
+    /// Gives for each function the place of its text.
+    std::vector<const std::uint32_t*> add_texts(const NamedProfile& profile) {
+        const std::vector<bool> is_process = processes(profile);
+        std::vector<const std::uint32_t*> text_of;
+        for (const Function& function : profile.functions) {
+            const bool may_end_stack = !is_process[text_of.size()];
+            std::string text = folded_name(profile.strings.view(function.name), function.kind, may_end_stack);
+            text_of.push_back(&places_.try_emplace(std::move(text)).first->second);
+        }
+        for (auto& [text, place] : places_) {
+            place = static_cast<std::uint32_t>(texts_.size());
+            texts_.push_back(&text);
+        }
+        return text_of;
+    }
 
-/// A node on the path of the walk, and the length of the line before its text.
-struct Step {
-    std::uint32_t node;
-    std::size_t line_size;
+    void sort() {
+        std::vector<NodeId> order(nodes.size()), new_id(nodes.size());
+        std::iota(order.begin(), order.end(), 0);
+        std::sort(order.begin() + 1, order.end(), [&](NodeId a, NodeId b) { return nodes[a].frame < nodes[b].frame; });
+        for (NodeId id = 0; id < order.size(); ++id) new_id[order[id]] = id;
+        const auto old_nodes = std::exchange(nodes, {});
+        const auto old_self = std::exchange(self, {});
+        for (const NodeId old : order) {
+            nodes.push_back({new_id[old_nodes[old].parent], old_nodes[old].frame});
+            self.push_back(old_self[old]);
+        }
+    }
+
+    std::map<std::string, std::uint32_t> places_;
+    std::vector<const std::string*> texts_;  // in order
 };
 
 /// Folded text has CPU time in periods, as perf's samples are counted, and waiting time in microseconds, as other tools
@@ -154,30 +109,26 @@ void write_folded(const NamedProfile& profile, const ByteSink& out) {
     const TextTree tree(profile);
     WholeUnits counts(unit_of(profile));
     std::string piece, line;
-    std::vector<Step> path;  // not recursion: stacks may be 10,000 frames deep
-    std::uint32_t node = tree.first_child(0);
-    while (node != TextTree::none || !path.empty()) {
-        if (node == TextTree::none) {
-            line.resize(path.back().line_size);
-            node = tree.next_sibling(path.back().node);
-            path.pop_back();
-            continue;
-        }
-        path.push_back({node, line.size()});
+    std::vector<std::size_t> sizes;  // of the line before each frame of the path
+    const auto enter = [&](NodeId node) {
+        sizes.push_back(line.size());
         if (!line.empty()) line += ';';
         line += tree.text(node);
-        if (const std::uint64_t count = counts.take(tree.self(node)); count > 0) {
-            piece += line;
-            piece += ' ';
-            piece += std::to_string(count);
-            piece += '\n';
-            if (piece.size() >= piece_size) {
-                out(piece);
-                piece.clear();
-            }
-        }
-        node = tree.first_child(node);
-    }
+        const std::uint64_t count = counts.take(tree.self[node]);
+        if (count == 0) return;
+        piece += line;
+        piece += ' ';
+        piece += std::to_string(count);
+        piece += '\n';
+        if (piece.size() < piece_size) return;
+        out(piece);
+        piece.clear();
+    };
+    const auto leave = [&](NodeId) {
+        line.resize(sizes.back());
+        sizes.pop_back();
+    };
+    walk_nodes(tree.nodes, enter, leave);
     if (!piece.empty()) out(piece);
 }
 

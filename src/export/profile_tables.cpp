@@ -56,16 +56,9 @@ void ProfileTables::make_chains() {
             kind(node) == FrameKind::inlined && parent != 0 && kind(parent) != FrameKind::thread &&
             kind(parent) != FrameKind::scope &&
             profile_.frames[profile_.nodes[parent].frame].location == profile_.frames[frame].location;
-        chain_of_node_[node] = chain(inlined_there ? chain_of_node_[parent] : 0, frame);
+        chain_of_node_[node] = chain_index_.child(chains_, inlined_there ? chain_of_node_[parent] : 0, frame);
     }
-}
-
-std::uint32_t ProfileTables::chain(std::uint32_t outer, FrameId frame) {
-    const auto next = static_cast<std::uint32_t>(chains_.size());
-    const auto id = chain_index_.find_or_claim(
-        outer, frame, next, [this](std::uint32_t at) { return std::pair(chains_[at].outer, chains_[at].frame); });
-    if (id == next) chains_.push_back({outer, frame, 0});
-    return id;
+    location_of_chain_.resize(chains_.size());
 }
 
 // Equal stacks of several threads are one sample, unless their labels differ.
@@ -113,34 +106,29 @@ std::uint32_t ProfileTables::intern_stack(NodeId leaf) {
             continue;
         }
         const std::uint32_t innermost = chain_of_node_[node];
-        for (std::uint32_t at = innermost; chains_[at].outer != 0; at = chains_[at].outer)
+        for (std::uint32_t at = innermost; chains_[at].parent != 0; at = chains_[at].parent)
             node = profile_.nodes[node].parent;
         path_.push_back(location_of(innermost));
     }
     if (path_.empty() && leaf != 0) path_.push_back(location_of(chain_of_node_[leaf]));
     std::uint32_t stack = 0;
-    for (auto location = path_.rbegin(); location != path_.rend(); ++location) {
-        const auto next = static_cast<std::uint32_t>(stacks_.size());
-        const auto id =
-            stack_index_.find_or_claim(stack, *location, next, [this](std::uint32_t at) { return stacks_[at]; });
-        if (id == next) stacks_.emplace_back(stack, *location);
-        stack = id;
-    }
+    for (auto location = path_.rbegin(); location != path_.rend(); ++location)
+        stack = stack_index_.child(stacks_, stack, *location);
     return stack;
 }
 
 void ProfileTables::stack(std::uint32_t id, std::vector<std::uint64_t>& locations) const {
     locations.clear();
-    for (; id != 0; id = stacks_[id].first) locations.push_back(stacks_[id].second);
+    for (; id != 0; id = stacks_[id].parent) locations.push_back(stacks_[id].frame);
 }
 
 std::uint32_t ProfileTables::location_of(std::uint32_t chain) {
-    Chain& innermost = chains_[chain];
-    if (innermost.location != 0) return innermost.location;
+    std::uint32_t& id = location_of_chain_[chain];
+    if (id != 0) return id;
     Location location;
     location.lines_begin = static_cast<std::uint32_t>(lines_.size());
     const NamedFrame* outermost = nullptr;
-    for (std::uint32_t at = chain; at != 0; at = chains_[at].outer) {
+    for (std::uint32_t at = chain; at != 0; at = chains_[at].parent) {
         outermost = &profile_.frames[chains_[at].frame];
         if (!is_unnamed(*outermost)) lines_.push_back({function_of(outermost->function), outermost->line});
     }
@@ -149,7 +137,7 @@ std::uint32_t ProfileTables::location_of(std::uint32_t chain) {
     location.address = address_of(*outermost);
     if (location.lines_begin == location.lines_end) mappings_[location.mapping - 1].has_functions = false;
     locations_.push_back(location);
-    return innermost.location = static_cast<std::uint32_t>(locations_.size());
+    return id = static_cast<std::uint32_t>(locations_.size());
 }
 
 /// Whether the frame is code without a name that a server could look up, by its file and address.

@@ -7,10 +7,8 @@
 #include <span>
 #include <string>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
-#include "base/id_table.hpp"
 #include "export/all_events.hpp"
 #include "export/sample_labels.hpp"
 #include "symbolize/named_profile.hpp"
@@ -61,17 +59,9 @@ public:
     void stack(std::uint32_t id, std::vector<std::uint64_t>& locations) const;
 
 private:
-    struct Chain {
-        std::uint32_t outer = 0;  // the location that this frame is inlined into; 0: not inlined
-        FrameId frame = 0;
-        std::uint32_t location = 0;  // its id, once it is used
-    };
-    using StackNode = std::pair<std::uint32_t, std::uint32_t>;  // parent stack, location
-
     ProfileTables(const NamedProfile& profile, ThreadLabels threads, std::vector<std::size_t> event_ends);
     FrameKind kind(NodeId node) const { return profile_.function(node).kind; }
     void make_chains();
-    std::uint32_t chain(std::uint32_t outer, FrameId frame);
     std::uint32_t intern_stack(NodeId leaf);
     std::uint32_t location_of(std::uint32_t chain);
     void make_samples();
@@ -94,11 +84,12 @@ private:
     std::vector<Line> lines_;
     std::vector<FunctionId> functions_;
     std::vector<std::uint32_t> function_ids_;  // by FunctionId, 0: not used yet
-    std::vector<Chain> chains_{1};
+    std::vector<NamedNode> chains_{1};         // parent: what a frame is inlined into; 0: not inlined
     std::vector<std::uint32_t> chain_of_node_;
-    TrieIndex chain_index_;
-    std::vector<StackNode> stacks_{1};
-    TrieIndex stack_index_;
+    std::vector<std::uint32_t> location_of_chain_;  // an id, 0: not used yet
+    NodeIndex chain_index_;
+    std::vector<NamedNode> stacks_{1};  // frame: a location's id
+    NodeIndex stack_index_;
     std::vector<std::uint32_t> path_;  // members to reuse their memory, as is the next
     std::vector<FunctionId> scopes_;
 };

@@ -39,6 +39,18 @@ std::string short_text(std::string text) {
     return text.substr(0, end) + "...";
 }
 
+/// "worker 12" is "worker *".
+std::string fold_digits(std::string_view name) {
+    std::string folded;
+    for (const char c : name) {
+        if (!is_digit(c))
+            folded += c;
+        else if (folded.empty() || folded.back() != '*')
+            folded += '*';
+    }
+    return folded;
+}
+
 }  // namespace
 
 std::pair<std::string, std::string_view> label_of_scope(std::string_view scope) {
@@ -49,17 +61,6 @@ std::pair<std::string, std::string_view> label_of_scope(std::string_view scope) 
     std::string name = prometheus_name(key);
     if (is_taken(name)) return {"scope", scope};
     return {std::move(name), value};
-}
-
-std::string fold_digits(std::string_view name) {
-    std::string folded;
-    for (const char c : name) {
-        if (!is_digit(c))
-            folded += c;
-        else if (folded.empty() || folded.back() != '*')
-            folded += '*';
-    }
-    return folded;
 }
 
 void SampleLabels::add_thread(ThreadId thread, Values& values) const {

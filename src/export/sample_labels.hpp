@@ -35,9 +35,6 @@ struct SampleLabel {
 /// taken.
 std::pair<std::string, std::string_view> label_of_scope(std::string_view scope);
 
-/// "worker 12" is "worker *".
-std::string fold_digits(std::string_view name);
-
 /// Every distinct set of labels once. A key occurs once in a set: nested scopes without a key of their own are one
 /// value, "outer > inner".
 class SampleLabels {
