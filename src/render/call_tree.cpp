@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/id_table.hpp"
 #include "render/box_walk.hpp"
 #include "render/function_totals.hpp"
 
@@ -21,8 +20,9 @@ std::vector<std::uint32_t> depths_of(const std::vector<NamedNode>& nodes) {
 
 class StackShortener {
 public:
-    StackShortener(const NamedProfile& profile, std::uint32_t most, ShortenedStacks& out)
-        : profile_(profile), depths_(depths_of(profile.nodes)), head_(most / 2), tail_(most - most / 2 - 1), out_(out) {
+    StackShortener(const NamedProfile& profile, const std::vector<std::uint32_t>& depths, std::uint32_t most,
+                   ShortenedStacks& out)
+        : profile_(profile), depths_(depths), head_(most / 2), tail_(most - most / 2 - 1), out_(out) {
         copied_.assign(profile.nodes.size(), none);
         copied_[0] = 0;
         out_.nodes.push_back({});
@@ -51,23 +51,16 @@ private:
         }
         return made;
     }
-    NodeId child(NodeId parent, FrameId frame) {
-        const auto next = static_cast<NodeId>(out_.nodes.size());
-        const NodeId id = children_.find_or_claim(parent, frame, next, [&](NodeId node) {
-            return std::pair(out_.nodes[node].parent, out_.nodes[node].frame);
-        });
-        if (id == next) out_.nodes.push_back({parent, frame});
-        return id;
-    }
+    NodeId child(NodeId parent, FrameId frame) { return children_.child(out_.nodes, parent, frame); }
 
     const NamedProfile& profile_;
-    std::vector<std::uint32_t> depths_;
+    const std::vector<std::uint32_t>& depths_;
     std::uint32_t head_;
     std::uint32_t tail_;
     ShortenedStacks& out_;
     std::vector<NodeId> copied_;
     std::vector<FrameId> path_;
-    TrieIndex children_;
+    NodeIndex children_;
 };
 
 class TreeSink {
@@ -89,15 +82,12 @@ public:
 
 ShortenedStacks shorten_deep_stacks(const NamedProfile& profile, std::uint32_t most) {
     ShortenedStacks out;
-    {
-        const auto depths = depths_of(profile.nodes);
-        for (const NamedCount& count : profile.counts) {
-            if (count.weight > 0) out.deepest = std::max(out.deepest, depths[count.node]);
-        }
-    }
+    const auto depths = depths_of(profile.nodes);
+    for (const NamedCount& count : profile.counts)
+        if (count.weight > 0) out.deepest = std::max(out.deepest, depths[count.node]);
     if (out.deepest <= most || most < 3) return out;
     out.shortened = true;
-    StackShortener shortener(profile, most, out);
+    StackShortener shortener(profile, depths, most, out);
     for (const NamedCount& count : profile.counts) {
         if (count.weight > 0)
             out.counts.push_back({shortener.shorten(count.node), count.thread, count.weight, count.hits});

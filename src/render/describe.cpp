@@ -146,11 +146,12 @@ std::string box_label(const NamedProfile& profile, const CallTree& tree, const B
 }
 
 std::string box_tooltip(const NamedProfile& profile, const CallTree& tree, const Box& box,
-                        const TooltipOptions& options) {
+                        const FlameGraphOptions& options) {
     constexpr std::size_t longest_brief = 200;
     std::string text = options.brief ? shorten(box_label(profile, tree, box), longest_brief)
                                      : shorten(box_name(profile, tree, box), longest_name);
-    text += "\n" + weight_text(profile, tree, box, options.self);
+    // In a reversed graph a box's own samples would be those of its outermost caller.
+    text += "\n" + weight_text(profile, tree, box, !options.reverse);
     if (options.brief) return text;
     if (box.kind == BoxKind::gathered) {
         text += "\nnarrower than " + short_decimal(options.min_width, 4) + " %" + (box.gathered == 1 ? "" : " each");

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "render/call_tree.hpp"
+#include "render/flame_graph.hpp"
 #include "symbolize/named_profile.hpp"
 
 namespace flameprobe {
@@ -39,17 +40,11 @@ std::string module_name(const NamedProfile& profile, std::string_view path);
 /// The whole name of a box, as clean text (see text.hpp).
 std::string box_name(const NamedProfile& profile, const CallTree& tree, const Box& box);
 
-struct TooltipOptions {
-    bool self = true;        // with the box's own samples: in a reversed graph those of its outermost caller
-    double min_width = 0.1;  // percent, as the tree was made
-    bool brief = false;      // the short name and the first line only
-};
-
 /// The short name (short_name()) of a function; the same as box_name for other boxes.
 std::string box_label(const NamedProfile& profile, const CallTree& tree, const Box& box);
 
-/// Clean text: name, counts and shares, then kind, place and module; a line each.
+/// Clean text: name, counts and shares, then kind, place and module; a line each. `options`: those of the picture.
 std::string box_tooltip(const NamedProfile& profile, const CallTree& tree, const Box& box,
-                        const TooltipOptions& options);
+                        const FlameGraphOptions& options);
 
 }  // namespace flameprobe

@@ -1,13 +1,10 @@
 #include "render/function_totals.hpp"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
-#include <set>
 #include <tuple>
 
 #include "base/number.hpp"
-#include "symbolize/raw_profile.hpp"
 
 namespace flameprobe {
 
@@ -122,34 +119,28 @@ std::string pattern_of(const std::string& name) {
 
 }  // namespace
 
-std::vector<std::string> thread_groups(const std::vector<std::string>& names, std::size_t alike) {
+std::map<FunctionId, std::string> thread_groups(const NamedProfile& profile, const std::set<FunctionId>& threads,
+                                                std::size_t alike) {
+    const auto name = [&](FunctionId id) { return std::string(profile.strings.view(profile.functions[id].name)); };
     std::map<std::string, std::set<std::string>> members;
-    for (const std::string& name : names) members[pattern_of(name)].insert(name);
-    std::vector<std::string> groups;
-    for (const std::string& name : names) {
-        std::string pattern = pattern_of(name);
-        groups.push_back(members[pattern].size() > alike ? std::move(pattern) : name);
+    for (const FunctionId id : threads) members[pattern_of(name(id))].insert(name(id));
+    std::map<FunctionId, std::string> groups;
+    for (const FunctionId id : threads) {
+        std::string pattern = pattern_of(name(id));
+        if (members[pattern].size() > alike && pattern != name(id)) groups.emplace(id, std::move(pattern));
     }
     return groups;
 }
 
 void merge_threads(NamedProfile& profile) {
-    std::vector<bool> first(profile.functions.size());
+    std::set<FunctionId> threads;
     for (std::size_t node = 1; node < profile.nodes.size(); ++node) {
         const FunctionId id = profile.function_of(node);
         const bool thread = profile.functions[id].kind == FrameKind::thread;
-        if (thread || (!profile.has_run && profile.nodes[node].parent == 0)) first[id] = true;
+        if (thread || (!profile.has_run && profile.nodes[node].parent == 0)) threads.insert(id);
     }
-    std::vector<std::string> names;
-    std::vector<FunctionId> ids;
-    for (FunctionId id = 0; id < first.size(); ++id) {
-        if (!first[id]) continue;
-        names.emplace_back(profile.strings.view(profile.functions[id].name));
-        ids.push_back(id);
-    }
-    const std::vector<std::string> groups = thread_groups(names, 1);
-    for (std::size_t at = 0; at < ids.size(); ++at)
-        profile.functions[ids[at]].name = profile.strings.intern(groups[at]);
+    for (const auto& [id, group] : thread_groups(profile, threads, 1))
+        profile.functions[id].name = profile.strings.intern(group);
 }
 
 GatheredThreads gather_threads(const NamedProfile& profile) {
@@ -159,16 +150,10 @@ GatheredThreads gather_threads(const NamedProfile& profile) {
         const FunctionId id = profile.function_of(node);
         if (profile.functions[id].kind == FrameKind::thread) used.insert(made.shown[id]);
     }
-    std::vector<std::string> names;
-    for (const FunctionId id : used) names.emplace_back(profile.strings.view(profile.functions[id].name));
-    const std::vector<std::string> groups = thread_groups(names);
     std::map<std::string, FunctionId> first;
     std::map<FunctionId, FunctionId> member_of;
-    std::size_t at = 0;
-    for (const FunctionId id : used) {
-        const std::string& group = groups[at];
-        if (group != names[at++]) member_of[id] = first.try_emplace(group, id).first->second;
-    }
+    for (const auto& [id, group] : thread_groups(profile, used))
+        member_of[id] = first.try_emplace(group, id).first->second;
     for (const auto& [group, id] : first) made.names[id] = group;
     for (FunctionId& id : made.shown)
         if (const auto found = member_of.find(id); found != member_of.end()) id = found->second;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -57,9 +58,10 @@ std::vector<std::uint32_t> ranks_by_name(const NamedProfile& profile);
 
 // Groups of threads with like names: worker-0 to worker-31 are worker-*.
 
-/// For each name the one of its group: "worker-*" where more than `alike` different names differ in their last number
-/// only, else the name itself.
-std::vector<std::string> thread_groups(const std::vector<std::string>& names, std::size_t alike = 4);
+/// Those of the threads that are in a group, and its name: "worker-*" where more than `alike` different names differ in
+/// their last number only.
+std::map<FunctionId, std::string> thread_groups(const NamedProfile& profile, const std::set<FunctionId>& threads,
+                                                std::size_t alike = 4);
 
 /// Gives the threads of a group, from two on, its name in the stacks; the list of threads stays as it is. In a profile
 /// without a run (folded text) the first frame of a stack is the thread.

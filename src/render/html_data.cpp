@@ -124,15 +124,15 @@ Result<PageData> page_data(const NamedProfile& profile, const Palette& palette, 
                   {"own", options.own_code},    {"fold", options.fold_glue}, {"chains", !options.every_frame}};
     if (options.by_weight) facts["byName"] = !*options.by_weight;
     facts["folding"] = folding_json();
-    const PageFunctions functions = add_functions(profile, palette, facts);
-    auto columns = page_columns(profile, functions.numbers, sides);
+    const PageNumbers numbers = add_functions(profile, palette, facts);
+    auto columns = page_columns(profile, numbers, sides);
     if (!columns) return columns.error();
     facts["shades"] = Json::array();
     for (const NamedShade& shade : palette.classes())
         facts["shades"].push_back({shade.name, shade.shade.light, shade.shade.dark});
     if (sides != nullptr) add_sides(facts, *sides);
-    if (options.source != nullptr) facts["source"] = source_json(*options.source, functions.numbers);
-    facts["threads"] = threads_json(profile, functions.numbers);
+    if (options.source != nullptr) facts["source"] = source_json(*options.source, numbers);
+    facts["threads"] = threads_json(profile, numbers);
     facts["event"] = profile.run.event;
     facts["events"] = Json::array();
     for (const NamedProfile& other : profile.others) facts["events"].push_back(other.run.event);

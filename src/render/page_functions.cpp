@@ -2,6 +2,7 @@
 #include <array>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "render/describe.hpp"
 #include "render/function_totals.hpp"
@@ -88,47 +89,42 @@ std::vector<FunctionId> used_functions(const NamedProfile& profile, const std::v
 Json add_thread_groups(const NamedProfile& profile, const std::vector<FunctionId>& used,
                        const std::vector<std::uint32_t>& number_of, const std::vector<Role>& roles,
                        const Palette& palette, Columns& columns) {
-    std::vector<std::string> names;
-    std::vector<FunctionId> threads;
-    for (const FunctionId id : used) {
-        if (profile.functions[id].kind != FrameKind::thread) continue;
-        names.emplace_back(profile.strings.view(profile.functions[id].name));
-        threads.push_back(id);
-    }
+    std::set<FunctionId> threads;
+    for (const FunctionId id : used)
+        if (profile.functions[id].kind == FrameKind::thread) threads.insert(id);
+    const auto groups = thread_groups(profile, threads);
     Json merged = Json::array();
     std::map<std::string, std::size_t> numbers;
-    const std::vector<std::string> groups = thread_groups(names);
-    for (std::size_t at = 0; at < names.size(); ++at) {
-        if (groups[at] == names[at]) continue;
-        auto [found, added] = numbers.try_emplace(groups[at], 0);
-        if (added) {
-            found->second = columns.add_other(groups[at], static_cast<unsigned>(FrameKind::thread), Role::thread,
-                                              palette.class_of(profile, threads[at], roles[threads[at]]));
-        }
-        merged.push_back({number_of[threads[at]], found->second});
+    for (const FunctionId id : used) {
+        const auto group = groups.find(id);
+        if (group == groups.end()) continue;
+        const auto [number, added] = numbers.try_emplace(group->second, 0);
+        if (added)
+            number->second = columns.add_other(group->second, static_cast<unsigned>(FrameKind::thread), Role::thread,
+                                               palette.class_of(profile, id, roles[id]));
+        merged.push_back({number_of[id], number->second});
     }
     return merged;
 }
 
 }  // namespace
 
-PageFunctions add_functions(const NamedProfile& profile, const Palette& palette, Json& into) {
+PageNumbers add_functions(const NamedProfile& profile, const Palette& palette, Json& into) {
     const std::vector<FunctionId> shown = shown_functions(profile);
     const std::vector<FunctionId> used = used_functions(profile, shown);
     const std::vector<Role> roles = function_roles(profile);
-    PageFunctions made;
-    made.numbers.number_of.resize(profile.functions.size());
+    PageNumbers made;
+    made.number_of.resize(profile.functions.size());
     Columns columns(profile, palette);
     for (std::uint32_t number = 0; number < used.size(); ++number) {
-        made.numbers.number_of[used[number]] = number;
+        made.number_of[used[number]] = number;
         columns.add(used[number], roles[used[number]], palette.class_of(profile, used[number], roles[used[number]]));
     }
-    made.all = static_cast<std::uint32_t>(columns.add_other("all", no_kind, Role::note, Palette::plain_class()));
-    made.numbers.gathered =
+    into["all"] = columns.add_other("all", no_kind, Role::note, Palette::plain_class());
+    made.gathered =
         static_cast<std::uint32_t>(columns.add_other("[narrow frames]", no_kind, Role::note, Palette::plain_class()));
-    into["all"] = made.all;
-    into["narrow"] = made.numbers.gathered;
-    into["merged"] = add_thread_groups(profile, used, made.numbers.number_of, roles, palette, columns);
+    into["narrow"] = made.gathered;
+    into["merged"] = add_thread_groups(profile, used, made.number_of, roles, palette, columns);
     columns.put(into);
     return made;
 }

@@ -57,15 +57,10 @@ struct PageNumbers {
     std::uint32_t gathered = 0;
 };
 
-struct PageFunctions {
-    PageNumbers numbers;
-    std::uint32_t all = 0;  // the number of the root
-};
-
 /// Adds "functions", "files", "modules", "all", "narrow" and "merged" to `into`. Functions are numbered by name; then
 /// come the root, gathered boxes and other boxes that are no function, and groups of threads with like names
 /// ("worker-*").
-PageFunctions add_functions(const NamedProfile& profile, const Palette& palette, nlohmann::ordered_json& into);
+PageNumbers add_functions(const NamedProfile& profile, const Palette& palette, nlohmann::ordered_json& into);
 
 /// Boxes beyond `most` are gathered. An Error if there are no samples, or if even wide boxes are too many. With
 /// `sides`, weights come from there, and the profile's own only give the widths of boxes.

@@ -1,6 +1,5 @@
 #include "render/palette.hpp"
 
-#include <array>
 #include <span>
 #include <tuple>
 #include <utility>

@@ -114,6 +114,16 @@ std::string_view without_bracket(std::string_view name) {
     return name;
 }
 
+/// Whether a function by that name (demangled, whole) only starts threads or forwards calls.
+bool is_glue(std::string_view name) {
+    if (name.ends_with("@plt")) return true;
+    if (std::ranges::find(starts, name) != starts.end()) return true;
+    const std::string_view inner = without_bracket(name);
+    if (starts_with_any(inner, forwarders) || starts_with_any(inner, rust_glue)) return true;
+    return name.find(" as core::ops::function::Fn") != name.npos ||
+           name.find("__rust_begin_short_backtrace") != name.npos;
+}
+
 class Roles {
 public:
     explicit Roles(const NamedProfile& profile) : profile_(profile) {
@@ -191,15 +201,6 @@ Role role_of_note(std::string_view text) {
     if (text.starts_with("[held by ") || text == "[deadlock]" || text.starts_with("[its CPU sample "))
         return Role::held;
     return text.starts_with('[') ? Role::note : Role::waiting;  // a system call's name
-}
-
-bool is_glue(std::string_view name) {
-    if (name.ends_with("@plt")) return true;
-    if (std::ranges::find(starts, name) != starts.end()) return true;
-    const std::string_view inner = without_bracket(name);
-    if (starts_with_any(inner, forwarders) || starts_with_any(inner, rust_glue)) return true;
-    return name.find(" as core::ops::function::Fn") != name.npos ||
-           name.find("__rust_begin_short_backtrace") != name.npos;
 }
 
 std::vector<Role> function_roles(const NamedProfile& profile) {

@@ -37,7 +37,4 @@ std::vector<Role> function_roles(const NamedProfile& profile);
 /// Of a frame of FlameProbe's own ("[kernel: read]", "futex" in a picture of waiting time, "[lost]"), by its text.
 Role role_of_note(std::string_view text);
 
-/// Whether a function by that name (demangled, whole) only starts threads or forwards calls.
-bool is_glue(std::string_view name);
-
 }  // namespace flameprobe

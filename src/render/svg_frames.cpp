@@ -113,11 +113,7 @@ private:
         if (!box.hidden) add_label(out, box, top(box), label);
         out += "</g>\n";
     }
-    std::string tooltip(const Box& box) const {
-        return box_tooltip(profile_, tree_, box,
-                           {.self = !options_.reverse, .min_width = options_.min_width, .brief = options_.brief});
-    }
-
+    std::string tooltip(const Box& box) const { return box_tooltip(profile_, tree_, box, options_); }
     /// What the box is when the reader has opened it, in lines: class, label and tooltip.
     void add_own(std::string& out, Box box) const {
         box.kind = BoxKind::function;

@@ -1,10 +1,10 @@
 #include "render/text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
-#include <chrono>
-
-#include "base/printed.hpp"
+#include <ctime>
+#include <utility>
 
 namespace flameprobe {
 
@@ -22,26 +22,12 @@ unsigned width(char32_t c) {
 }  // namespace
 
 void append_xml(std::string& out, std::string_view clean) {
-    for (const char c : clean) {
-        switch (c) {
-            case '&':
-                out.append("&amp;");
-                break;
-            case '<':
-                out.append("&lt;");
-                break;
-            case '>':
-                out.append("&gt;");
-                break;
-            case '"':
-                out.append("&quot;");
-                break;
-            case '\'':
-                out.append("&#39;");
-                break;
-            default:
-                out.push_back(c);
-        }
+    using Escape = std::pair<char, std::string_view>;
+    constexpr std::array escapes = {Escape{'&', "&amp;"}, Escape{'<', "&lt;"}, Escape{'>', "&gt;"},
+                                    Escape{'"', "&quot;"}, Escape{'\'', "&#39;"}};
+    for (const char& c : clean) {
+        const auto escape = std::ranges::find(escapes, c, &Escape::first);
+        out += escape == escapes.end() ? std::string_view(&c, 1) : escape->second;
     }
 }
 
@@ -157,15 +143,11 @@ std::string bytes_text(std::uint64_t bytes) {
 }
 
 std::string utc_text(std::uint64_t unix_ns) {
-    using namespace std::chrono;
-    const sys_seconds time{seconds{unix_ns / 1'000'000'000}};
-    const sys_days day = floor<days>(time);
-    const year_month_day date{day};
-    const hh_mm_ss clock{time - day};
-    const auto number = [](auto part) { return two_digits(static_cast<std::uint64_t>(part)); };
-    return std::to_string(static_cast<int>(date.year())) + "-" + number(static_cast<unsigned>(date.month())) + "-" +
-           number(static_cast<unsigned>(date.day())) + " " + number(clock.hours().count()) + ":" +
-           number(clock.minutes().count()) + ":" + number(clock.seconds().count()) + " UTC";
+    const auto seconds = static_cast<std::time_t>(unix_ns / 1'000'000'000);
+    std::tm utc{};
+    ::gmtime_r(&seconds, &utc);
+    std::array<char, 32> text{};
+    return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S UTC", &utc)};
 }
 
 }  // namespace flameprobe

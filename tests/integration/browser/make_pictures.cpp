@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/id_table.hpp"
 #include "demo_profile.hpp"
 #include "render/flame_graph.hpp"
 
@@ -243,19 +242,12 @@ NamedProfile many_stacks(std::uint32_t stacks) {
         profile.frames.push_back({.function = id});
     }
     profile.nodes.push_back({});
-    TrieIndex children;
+    NodeIndex children;
     std::vector<NodeId> path{0};
     std::vector<bool> ends(1);
     const auto descend = [&](FrameId frame) {
-        const auto next = static_cast<NodeId>(profile.nodes.size());
-        const NodeId node = children.find_or_claim(path.back(), frame, next, [&](NodeId id) {
-            return std::pair(profile.nodes[id].parent, profile.nodes[id].frame);
-        });
-        if (node == next) {
-            profile.nodes.push_back({path.back(), frame});
-            ends.push_back(false);
-        }
-        path.push_back(node);
+        path.push_back(children.child(profile.nodes, path.back(), frame));
+        ends.resize(profile.nodes.size());
     };
     for (const FrameId frame : {1U, 2U, 3U}) descend(frame);
     while (profile.counts.size() < stacks) {
