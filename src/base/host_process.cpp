@@ -3,10 +3,8 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <sys/auxv.h>
-#include <unistd.h>
 
 #include <array>
-#include <atomic>
 #include <climits>
 #include <cstdio>
 #include <cstring>

@@ -13,9 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <string_view>
 
-#include "base/descriptor.hpp"
 #include "base/host_process.hpp"
 #include "base/number.hpp"
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "outside/reader.hpp"
 #include "profile/writer.hpp"
 
 namespace flameprobe {

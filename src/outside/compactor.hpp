@@ -7,7 +7,6 @@
 #include <string>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "base/descriptor.hpp"
 #include "base/result.hpp"

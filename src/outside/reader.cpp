@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "profile/format.hpp"
-
 namespace flameprobe {
 
 namespace {

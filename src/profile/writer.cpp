@@ -9,7 +9,6 @@
 
 #include "base/signals.hpp"
 #include "base/varint.hpp"
-#include "profile/format.hpp"
 #include "profile/record_fields.hpp"
 
 namespace flameprobe {

@@ -1,12 +1,10 @@
 #include "child.hpp"
 
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 
 #include "launch.hpp"
 #include "session/options.hpp"

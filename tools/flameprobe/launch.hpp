@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <string>
 
 #include "base/descriptor.hpp"
 #include "base/result.hpp"

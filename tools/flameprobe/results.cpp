@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 
 #include <set>
-#include <vector>
 
 #include "collect/profile_file.hpp"
 #include "export/output.hpp"

@@ -2,11 +2,9 @@
 
 #include <errno.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <filesystem>
-#include <utility>
 
 #include "base/output_directory.hpp"
 #include "base/result.hpp"

@@ -1,7 +1,6 @@
 #include "run_words.hpp"
 
 #include <algorithm>
-#include <cstdint>
 #include <map>
 #include <vector>
 

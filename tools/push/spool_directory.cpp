@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <tuple>
 

@@ -1,7 +1,6 @@
 #include "push/window_groups.hpp"
 
 #include <algorithm>
-#include <map>
 
 #include "profile/names.hpp"
 #include "symbolize/raw_profile.hpp"

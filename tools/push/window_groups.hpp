@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>

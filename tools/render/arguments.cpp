@@ -3,12 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cmath>
 #include <filesystem>
-#include <string_view>
 
 #include "base/clock.hpp"
-#include "command_line.hpp"
 #include "render/palette.hpp"
 
 namespace flameprobe {

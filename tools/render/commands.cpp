@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <set>
-#include <string>
 #include <utility>
 
 #include "base/printed.hpp"

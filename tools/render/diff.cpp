@@ -1,6 +1,5 @@
 #include "diff.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <unordered_map>
 #include <utility>

@@ -1,6 +1,5 @@
 #include "merge.hpp"
 
-#include <algorithm>
 #include <numeric>
 
 #include "base/hash.hpp"
@@ -41,12 +40,8 @@ std::vector<NodeId> ProfileMerger::add_nodes(const NamedProfile& input) {
     const std::vector<FrameId> frames = add_frames(input);
     std::vector<NodeId> now(input.nodes.size());
     for (NodeId id = 1; id < now.size(); ++id) {
-        const NamedNode node{now[input.nodes[id].parent], frames[input.nodes[id].frame]};
-        const auto next = static_cast<NodeId>(result_.nodes.size());
-        now[id] = nodes_.find_or_claim(node.parent, node.frame, next, [&](NodeId known) {
-            return std::pair(result_.nodes[known].parent, result_.nodes[known].frame);
-        });
-        if (now[id] == next) result_.nodes.push_back(node);
+        const auto [parent, frame] = input.nodes[id];
+        now[id] = nodes_.child(result_.nodes, now[parent], frames[frame]);
     }
     return now;
 }

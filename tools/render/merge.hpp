@@ -57,9 +57,9 @@ private:
     std::size_t inputs_ = 0;
     std::uint64_t of_folded_ns_ = 1;  // a count of folded text: a period of the first profile that has one
     FunctionIds functions_{result_};
-    IdTable frames_;   // by function and line
-    TrieIndex nodes_;  // by parent and frame
-    IdTable counts_;   // by node and thread
+    IdTable frames_;  // by function and line
+    NodeIndex nodes_;
+    IdTable counts_;  // by node and thread
     std::unordered_map<std::string, ThreadId> threads_;
     const std::optional<RunClock> clock_;
     bool all_have_times_ = true;

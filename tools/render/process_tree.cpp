@@ -1,10 +1,8 @@
 #include "process_tree.hpp"
 
 #include <algorithm>
-#include <map>
 #include <string_view>
 #include <tuple>
-#include <utility>
 
 #include "export/text.hpp"
 #include "render/function_totals.hpp"

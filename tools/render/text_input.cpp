@@ -3,10 +3,7 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <cctype>
 #include <memory>
-#include <optional>
-#include <string_view>
 
 namespace flameprobe {
 

@@ -1,7 +1,5 @@
 #include "unwind/code_bytes.hpp"
 
-#include <array>
-#include <span>
 #include <vector>
 
 #include "arch/aarch64/instruction.hpp"

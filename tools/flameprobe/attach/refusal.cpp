@@ -9,7 +9,6 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <optional>
 #include <set>
 
 #include "base/descriptor.hpp"

@@ -2,8 +2,6 @@
 
 #include <poll.h>
 
-#include <algorithm>
-
 #include "base/clock.hpp"
 #include "base/host_process.hpp"
 #include "session/family.hpp"

@@ -1,7 +1,6 @@
 // One program of a process that is watched from outside, from when it is found until it ends or becomes another.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "base/descriptor.hpp"

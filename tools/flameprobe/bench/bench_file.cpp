@@ -6,9 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <functional>
-#include <limits>
 #include <regex>
-#include <set>
 #include <sstream>
 
 #include "base/descriptor.hpp"

@@ -2,12 +2,10 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/result.hpp"

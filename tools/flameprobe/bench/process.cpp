@@ -10,12 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
-#include <initializer_list>
-#include <map>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "../launch.hpp"
 #include "base/clock.hpp"

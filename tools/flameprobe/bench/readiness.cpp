@@ -6,14 +6,12 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <regex>
 
 #include "../status_text.hpp"
 #include "base/clock.hpp"
-#include "process.hpp"
 
 namespace flameprobe::bench {
 

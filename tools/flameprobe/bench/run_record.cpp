@@ -4,11 +4,8 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <regex>
-#include <vector>
 
 #include "profiles.hpp"
 #include "render/text.hpp"

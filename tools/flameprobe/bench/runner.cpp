@@ -10,11 +10,9 @@
 #include "../stat/counters.hpp"
 #include "../status_text.hpp"
 #include "base/clock.hpp"
-#include "bench_file.hpp"
 #include "process.hpp"
 #include "readiness.hpp"
 #include "render/text.hpp"
-#include "run_record.hpp"
 
 namespace flameprobe::bench {
 

@@ -1,7 +1,6 @@
 // The statistics of repeated runs. Distributions come from Boost.Math, and stay in the .cpp.
 #pragma once
 
-#include <cstddef>
 #include <optional>
 #include <vector>
 

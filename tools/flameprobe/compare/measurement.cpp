@@ -7,8 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
-#include <utility>
-#include <vector>
 
 #include "export/text.hpp"
 #include "inputs.hpp"
