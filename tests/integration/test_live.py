@@ -31,7 +31,7 @@ BUSY = [sys.executable, "-c", "import threading, time\nwhile True:\n    sum(rang
 class Shown(Case):
     def busy(self, **settings):
         """A busy program under the profiler, until the end of the test, with some samples written."""
-        child = self.enterContext(started(BUSY, self.directory, profiled(FREQ=499, FORMAT="none", OUT="busy", **settings)))
+        child = self.enterContext(started(BUSY, self.directory, profiled(FREQ=499, KERNEL="off", FORMAT="none", OUT="busy", **settings)))
         wait_until(lambda: list(self.directory.glob("busy.run/*.fprobe")) and self.samples(child.pid) > 20, 30, "samples")
         return child
 
