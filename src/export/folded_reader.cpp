@@ -1,6 +1,7 @@
 #include "export/folded_reader.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <new>
 #include <utility>
@@ -24,9 +25,13 @@ struct FrameEnd {
     NodeId node;
 };
 
-/// Bytes that both start with.
+/// Bytes that both start with. Byte by byte it took half of the time of reading.
 std::size_t common_prefix(std::string_view a, std::string_view b) {
-    return static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
+    constexpr std::size_t block = 64;
+    std::size_t at = 0;
+    while (at + block <= std::min(a.size(), b.size()) && std::memcmp(a.data() + at, b.data() + at, block) == 0)
+        at += block;
+    return at + static_cast<std::size_t>(std::ranges::mismatch(a.substr(at), b.substr(at)).in1 - a.substr(at).begin());
 }
 
 std::string excerpt(std::string_view line) {
