@@ -1,4 +1,3 @@
-
 #include <dlfcn.h>
 #include <gnu/lib-names.h>
 #include <limits.h>

@@ -50,7 +50,7 @@ int by_kernel(const sigset_t* set, siginfo_t* info, const timespec* limit) {
 int wait_for_hosts(const sigset_t* set, siginfo_t* info, const timespec* limit, Wait* real = by_libc) {
     // Where the kernel answers EFAULT, it is asked as without us.
     if (core_if_loaded() == nullptr || !is_readable(info) || !is_readable(limit)) return real(set, info, limit);
-    // A limit that the kernel will refuse stays as it is, and one of centuries.
+    // A limit that the kernel will refuse stays as it is, and one of decades.
     constexpr long second_ns = ns_per_second;
     const bool counts = limit != nullptr && limit->tv_sec >= 0 && limit->tv_sec < second_ns && limit->tv_nsec >= 0 &&
                         limit->tv_nsec < second_ns;

@@ -12,10 +12,10 @@ using SetSignalAction = int(int, const struct sigaction*, struct sigaction*);
 /// sigaction(2): in a host that of libflameprobe.so, which the core does not find under libc's name (preload/core.cpp).
 inline constinit SetSignalAction* host_sigaction = ::sigaction;
 
-/// FlameProbe's messages are written in a thread of the host, or in the collector. Such a write may raise SIGXFSZ (the
-/// file is at RLIMIT_FSIZE), SIGPIPE (a pipe without a reader) or SIGTTOU (a terminal that has another job in front).
-/// By default that ends or stops the host. While an object of this class lives, these signals are blocked. Those that
-/// the write raised are consumed; those that were pending before stay.
+/// For what FlameProbe writes: messages, in a thread of the host or in the collector, and results. A write may raise
+/// SIGXFSZ (the file is at RLIMIT_FSIZE), SIGPIPE (a pipe without a reader) or SIGTTOU (a terminal that has another job
+/// in front). By default that ends or stops the process. While an object of this class lives, these signals are
+/// blocked. Those that the write raised are consumed; those that were pending before stay.
 class HeldSignals {
 public:
     HeldSignals() noexcept {

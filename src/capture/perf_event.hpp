@@ -75,7 +75,7 @@ Result<Descriptor> open_alike(const perf_event_attr& attributes, std::uint32_t t
 
 /// Tries whether an event counts (event_trial.cpp): some can be opened without an error and never do.
 /// If it is the hardware's, does what it counts, and looks; the kernel's own always count. An Error is one sentence
-/// that says why not and which setting helps. Takes well under a millisecond.
+/// that says why not and which setting helps. Takes well under a millisecond. Needs a descriptor for the time.
 Result<void> try_event(const CaptureOptions& options);
 
 /// Whether there are still enough descriptors for files, now that `event` is open: each event of a thread that ran

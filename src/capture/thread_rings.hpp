@@ -181,7 +181,7 @@ public:
     /// interrupts the CPU that had the thread last.
     void disable(bool for_good);
     void stop_switches();
-    /// Exec ends them too.
+    /// Whether all threads that have events have ended, or exec has replaced the program.
     bool ended() const;
     template <class Wanted>
     bool any_record(Wanted wanted) const {

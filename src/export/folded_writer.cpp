@@ -26,8 +26,8 @@ std::vector<bool> processes(const NamedProfile& profile) {
 }
 
 /// Stacks whose frames have equal texts are one node here, whatever functions, lines and threads they came from. Nodes
-/// are in the order of their texts, so the same profile always gives the same tree. And no neighbour interrupts a
-/// frame's subtree, such as `a.cold`, which as text sorts between `a` and `a;b`.
+/// are in the order of their texts, so a parent may come later; the same profile always gives the same tree. And no
+/// neighbour interrupts a frame's subtree, such as `a.cold`, which as text sorts between `a` and `a;b`.
 class TextTree {
 public:
     explicit TextTree(const NamedProfile& profile) {

@@ -19,7 +19,8 @@ namespace flameprobe {
 /// Only a regular file of the running user is replaced, never a link, a pipe, a device or another user's file. The new
 /// file has mode 0664 less the umask, and no permission that the older one did not have.
 ///
-/// A file size limit or a closed pipe is an error here, and raises no signal. One thread: the one that opened it.
+/// A file size limit or a closed pipe is an error here, and no write raises a signal (base/signals.hpp). One thread:
+/// the one that opened it.
 class OutputFile {
 public:
     explicit OutputFile(std::string path);

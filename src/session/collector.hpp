@@ -29,9 +29,10 @@ public:
     /// Both must outlive it.
     Birth(const Options& options, Life& life) : options_(options), life_(life) {}
 
-    /// In a forked child, before its collector is launched: one that ends, or executes another program, within the
-    /// bound costs no more than a thread. `start_ticket`: of the request to start. CPU time and units of work count
-    /// from now.
+    /// To be called in a forked child, newborn from now, before its collector is launched. The collector then opens
+    /// nothing until the child has used half a period of CPU time, or a quarter of FLAMEPROBE_MIN_CPU: one that ends,
+    /// or executes another program, before that costs no more than a thread. `start_ticket`: of the request to start.
+    /// CPU time and units of work count from now.
     void begin(std::uint32_t start_ticket) {
         start_ticket_ = start_ticket;
         time_ns_ = monotonic_ns();
@@ -39,7 +40,8 @@ public:
         counts_ = true;
         life_.step<Life::State::none, Life::State::newborn>();
     }
-    /// Whether nothing is sampled yet because of that, and nothing would be lost at an end now. Async-signal-safe.
+    /// Whether nothing is sampled yet because of that, and nothing would be lost at an end now: the child has not used
+    /// FLAMEPROBE_MIN_CPU, and no units of work were counted. Async-signal-safe.
     bool waits() const noexcept {
         return life_.is(Life::State::newborn) && uses_little() && !any_units_counted() && !alloc::any_unattended();
     }
