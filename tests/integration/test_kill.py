@@ -21,7 +21,7 @@ MAY_BE_MISSING_S = 0.25
 class Kill(Case):
     def kill_after(self, seconds, directory):
         """(CPU seconds that the host had had, samples found). Read in this order: the host runs on between them."""
-        process = subprocess.Popen([host("ends"), "return", "60000"], cwd=directory, env=profiled(FREQ=FREQUENCY, KERNEL="off"),
+        process = subprocess.Popen([host("ends"), "return", "60000"], cwd=directory, env=profiled(FREQ=FREQUENCY),
                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                    start_new_session=True)
         time.sleep(seconds)
