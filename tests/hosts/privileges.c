@@ -78,7 +78,7 @@ static void unshare_in_thread(void) {
 }
 
 static NOINLINE void launched_work(void) {
-    work_ms(50);
+    work_ms(150);
     __asm__ volatile("");
 }
 
