@@ -23,7 +23,7 @@ def number(text):
 
 
 def plain(name):
-    return re.sub(r"_\[[ki]\]$", "", name)
+    return re.sub(r"_\[[kiw]\]$", "", name)
 
 
 def duration(ns):
