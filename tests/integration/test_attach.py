@@ -97,7 +97,7 @@ class Programs(Attach):
         stacks, told = self.stacks(stem), self.facts(stem)
         self.assertIn("attached to process", ran.stderr)
         self.assertIn(f"(redis-server, {before[1]} threads)", ran.stderr)
-        sampled = [(frames, count) for frames, count in stacks if frames[-1] != "[kernel, not permitted]"]
+        sampled = [(frames, count) for frames, count in stacks if is_sample(frames)]
         rooted, every = shares(sampled, "_start")
         self.assertGreater(every, 30)
         self.assertGreater(rooted / every, 0.98 if os.geteuid() == 0 else 0.9)  # see OrdinaryUser
@@ -421,7 +421,7 @@ class OrdinaryUser(Attach):
         self.load(port)
         stem, _ = self.attach("-d", beside_others(1), "-F", "999", server.pid, user=user)
         stacks = self.stacks(stem)
-        sampled = [(frames, count) for frames, count in stacks if frames[-1] != "[kernel, not permitted]"]
+        sampled = [(frames, count) for frames, count in stacks if is_sample(frames)]
         rooted, every = shares(sampled, "_start")
         self.assertGreater(every, 10)  # of the tenth of its time that redis is not in the kernel, and of a CPU that is shared
         self.assertGreaterEqual(rooted, 0.9 * every - 2)  # a few in a hundred are cut, and how many of few is chance
