@@ -84,7 +84,7 @@ TEST_CASE("threads that nobody announced are sampled, one that was announced and
         std::uint64_t used = 0;
         std::thread thread([&] {
             tid = my_tid();
-            while (!go_on) std::this_thread::yield();
+            while (!go_on) ::usleep(500);  // beside others it spun for 40 ms, before it was sampled
             run_known_shares(200'000'000);
             used = read_clock(CLOCK_THREAD_CPUTIME_ID);
         });
