@@ -147,7 +147,8 @@ class Totals(Case):
         self.assertTrue(info["Weight"].startswith(f"{duration(weight)}, {samples['taken']:,} samples in "), info["Weight"])
         html = render(result.path("fprobe"), "-f", "html", "-o", "-").stdout
         self.assertRegex(html, rf">{re.escape(duration(weight))} of CPU time in [^<]*, {samples['taken']:,} samples<")
-        self.check_page(PageData.of_page(html), result, told)
+        page = PageData.of_page(html)
+        self.check_page(page, result, told)
         # Footers.
         of_sampled = lambda name: f"{samples[name]:,} ({percent(samples[name + '_ns'], sampled)})"
         self.assertTrue(info["Samples"].startswith(f"{samples['taken']:,}; rooted {of_sampled('rooted')}, truncated {of_sampled('truncated')}, lost {samples['lost']:,}"),
@@ -156,7 +157,7 @@ class Totals(Case):
         for footer in (svg_footer(svg), page_footer(html)):
             self.assertEqual({label: footer[label] for label in ("Samples", "Coverage")}, {label: info[label] for label in ("Samples", "Coverage")})
         # The table of a page without scripts, which has short names. --short-names makes one function of those that share one.
-        functions = PageData.of_page(html).facts["functions"]
+        functions = page.facts["functions"]
         shorts = Counter(short or name for short, name in zip(functions["short"], functions["name"], strict=True))
         rows = re.findall(r"<tr><td>([^<]* %)</td><td>([^<]* %)</td><td>([^<]*)</td></tr>", html)
         text = lambda part: f"{duration(part)} {percent(part, weight)}"

@@ -46,6 +46,11 @@ def told_by(stacks):
     return told, all_of
 
 
+def in_run_queues(of):
+    """The seconds that a thread says it waited for a CPU after its waits."""
+    return sum(seconds for what, seconds in of.items() if what.startswith("late_"))
+
+
 def without_delay(said):
     """{(thread, wait): seconds}: without the time in run queues, which is told as [preempted]."""
     return {(thread, wait): of[wait] - of["late" + wait[4:]] for thread, of in said.items() for wait in WAITS if wait in of}
@@ -109,7 +114,7 @@ class Waits(Case):
             if thread == "waits":
                 continue  # its life began before sampling
             # What it waits for its CPU before it first reads its clock, and after the last time, is in no life that it tells.
-            late = sum(seconds for what, seconds in of.items() if what.startswith("late_"))
+            late = in_run_queues(of)
             self.assertAlmostEqual((off[thread] + of["cpu"]) / of["life"], 1, delta=0.03 + 0.25 * late / of["life"], msg=thread)
 
     def test_every_output_has_both(self):
@@ -149,7 +154,7 @@ class Waits(Case):
         told, _ = told_by(stacks)
         told["waits"] = told.pop("waits", told["waits"])
         # The program counts its time in run queues as waiting.
-        late = sum(seconds for of in said.values() for what, seconds in of.items() if what.startswith("late_"))
+        late = sum(in_run_queues(of) for of in said.values())
         preempted = sum(count for frames, count in stacks if frames[-1] == "[preempted]") / 1e6
         self.assertGreater(preempted, 0.9 * late - 0.1)
         blocked = without_delay(said)
