@@ -31,7 +31,7 @@ std::size_t common_prefix(std::string_view a, std::string_view b) {
     std::size_t at = 0;
     while (at + block <= std::min(a.size(), b.size()) && std::memcmp(a.data() + at, b.data() + at, block) == 0)
         at += block;
-    return at + static_cast<std::size_t>(std::ranges::mismatch(a.substr(at), b.substr(at)).in1 - a.substr(at).begin());
+    return static_cast<std::size_t>(std::ranges::mismatch(a.substr(at), b.substr(at)).in1 - a.begin());
 }
 
 std::string excerpt(std::string_view line) {
