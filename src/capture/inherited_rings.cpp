@@ -34,10 +34,14 @@ std::unique_ptr<ThreadEvents> ThreadRings::open_on_cpu(const perf_event_attr& at
 }
 
 // An inherited event has a ring only if it is one CPU's (perf_mmap), and its counts in samples only since Linux 6.13:
-// each sample stands for a period.
-void ThreadRings::open_inherited() {
-    if (inherits_) return;
+// each sample stands for a period, which stays.
+std::uint64_t ThreadRings::open_inherited() {
     perf_event_attr attr = settings_.own;
+    if (inherits_) return attr.sample_period;
+    if (settings_.rate.period_ns != 0) {
+        settings_.own.sample_period = uneven_period(settings_.rate.period_ns, monotonic_ns());
+        attr.sample_period = settings_.own.sample_period;
+    }
     attr.inherit = attr.inherit_thread = 1;
     attr.sample_type &= ~std::uint64_t{PERF_SAMPLE_READ};
     attr.read_format = 0;
@@ -51,6 +55,7 @@ void ThreadRings::open_inherited() {
         if (enabled_) enable(*events);
         all_.push_back(std::move(events));
     }
+    return attr.sample_period;
 }
 
 }  // namespace flameprobe

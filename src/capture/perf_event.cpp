@@ -25,7 +25,7 @@ constexpr auto of_a_clock = std::uint64_t{PERF_SAMPLE_READ};
 // each of which is worth a sample.
 void set_rate(perf_event_attr& attr, std::uint64_t frequency) {
     if (is_clock(attr)) {
-        attr.sample_period = uneven_period(frequency, monotonic_ns());
+        attr.sample_period = 1'000'000'000 / frequency;  // on average: see ThreadClock
     } else if (attr.type == PERF_TYPE_HARDWARE) {
         attr.freq = 1;
         attr.sample_freq = frequency;
@@ -108,10 +108,10 @@ std::uint64_t permitted_frequency(std::uint64_t asked) {
 }
 
 // A program that repeats something with the very period asked for (a hundred times a second is usual) would be sampled
-// at the same place each time. So the period is drawn at random, 1.5 to 2.5 % shorter: 40 to 67 samples then pass once
-// through what the program repeats, and shares are right from then on.
-std::uint64_t uneven_period(std::uint64_t frequency, std::uint64_t seed) {
-    const std::uint64_t even = 1'000'000'000 / frequency, least = even * 15 / 1000, most = even * 25 / 1000;
+// at the same place each time. So where a period stays, it is drawn at random, 1.5 to 2.5 % shorter: 40 to 67 samples
+// then pass once through what the program repeats, and shares are right from then on.
+std::uint64_t uneven_period(std::uint64_t even, std::uint64_t seed) {
+    const std::uint64_t least = even * 15 / 1000, most = even * 25 / 1000;
     return even - least - splitmix64(seed) % (most - least + 1);
 }
 

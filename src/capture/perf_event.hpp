@@ -58,8 +58,8 @@ const char* kind_of(const perf_event_attr& attributes);
 /// is gained by asking.
 std::uint64_t permitted_frequency(std::uint64_t asked);
 
-/// Nanoseconds between two samples of a clock, 1.5 to 2.5 percent less than 1 / `frequency`; another for each `seed`.
-std::uint64_t uneven_period(std::uint64_t frequency, std::uint64_t seed);
+/// `even` less 1.5 to 2.5 percent, in nanoseconds; another for each `seed`.
+std::uint64_t uneven_period(std::uint64_t even, std::uint64_t seed);
 
 /// Opens the event for `tid` on `cpu`. Clears attributes the kernel is too old for (counts of what is lost: 6.0) or
 /// that are not permitted (the kernel: paranoid 2), for this and the following calls.

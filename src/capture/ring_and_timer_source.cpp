@@ -5,6 +5,7 @@
 
 #include "capture/event_source.hpp"
 #include "capture/kernel_share.hpp"
+#include "capture/perf_event.hpp"
 #include "capture/timer_source.hpp"
 #include "cpu/signal_frame.hpp"
 
@@ -146,7 +147,8 @@ void RingAndTimerSource::take_of_ring(const Record& record, RecordSink& out) {
 
 Result<std::unique_ptr<EventSource>> add_kernel_time(std::unique_ptr<EventSource>& ring,
                                                      const CaptureOptions& options) {
-    auto timers = TimerSource::open(options, ring->facts().period_ns, TimerSource::Samples::kernel_time);
+    auto timers = TimerSource::open(options, uneven_period(ring->facts().period_ns, monotonic_ns()),
+                                    TimerSource::Samples::kernel_time);
     if (!timers) return timers.error();
     return std::unique_ptr<EventSource>(std::make_unique<RingAndTimerSource>(std::move(ring), std::move(*timers)));
 }

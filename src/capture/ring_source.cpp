@@ -34,7 +34,7 @@ public:
     bool ended() override { return threads_.all_ended(); }
     void thread_begins(const NewThread& thread) override { threads_.begins(thread); }
     bool samples(std::uint32_t tid) const override { return threads_.has_event(tid); }
-    void rights_end() override { rings_.open_inherited(); }
+    void rights_end() override;
     void stop_switches() override;
 
 private:
@@ -159,6 +159,11 @@ Result<void> RingSource::start() {
     threads_.find(true);
     note_missing();
     return rings_.enable() ? Result<void>() : Error{"the perf event cannot be enabled"};
+}
+
+void RingSource::rights_end() {
+    const std::uint64_t period = rings_.open_inherited();
+    if (layout_.counts) inherited_layout_.weight = period;
 }
 
 void RingSource::stop_rings(bool for_good) {

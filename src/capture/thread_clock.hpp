@@ -21,9 +21,10 @@ struct ClockRate {
 
 /// perf has one period for an event, and begins it anew whenever it is set. So there are two kinds of lives.
 ///
-/// A settled thread's period is drawn in [P/2, 3P/2], and again after four samples or more, so that no rhythm of the
-/// program is in step with it for long. Each time half a period is cut off in the mean: the next ones are shorter for
-/// it. A sample stands for what the event has counted since the last one.
+/// A settled thread's period is drawn in [P/2, 3P/2], and again at the first drain after four samples, so that no
+/// rhythm of the program is in step with it for long. A short period that is kept until then gives more samples than a
+/// long one lacks, and each draw cuts a part of a period off. So all are longer or shorter by a pace that follows how
+/// many there have been. A sample stands for what the event has counted since the last one.
 ///
 /// Of many brief threads, those would be sampled late in their lives only. Such a thread has one period X, uniform in
 /// (0, P), that repeats. The sample at count t then stands for P / sum(1/k) over all k with least <= t/k < P: the
@@ -88,12 +89,15 @@ public:
     std::uint64_t draw() {
         const std::uint64_t period = settled_period();
         if (brief_) return drawn_ns_ = period;
-        return drawn_ns_ = std::max(period - period / (2 * std::max(samples_, least_samples) + 1), rate_.least_ns);
+        return drawn_ns_ = std::max(static_cast<std::uint64_t>(pace_ * static_cast<double>(period)), rate_.least_ns);
     }
     /// The drawn period is set, and the event has counted `count_ns`.
     void drawn(std::uint64_t count_ns) {
-        abandoned_ns_ = brief_ ? 0 : (count_ns - std::min(count_ns, epoch_ns_)) % period_ns_;
-        if (brief_) {
+        const std::uint64_t since = count_ns - std::min(count_ns, epoch_ns_);
+        abandoned_ns_ = brief_ ? 0 : since % period_ns_;
+        if (!brief_) {
+            adjust_pace(since / period_ns_, count_ns);
+        } else {
             settled_ns_ = count_ns;
             left_at_end_ns_ = rate_.period_ns * 13 / 24;  // E(X^2) / 2 E(X) of settled_period()
         }
@@ -110,6 +114,14 @@ private:
     std::uint64_t settled_period() {
         const std::uint64_t least = std::max(rate_.period_ns / 2, rate_.least_ns);
         return least + below(std::max(rate_.period_ns * 3 / 2, least + 1) - least);
+    }
+    // Over 16 holds of a period, so that one short or long period changes little. The kernel throttles where many
+    // samples find no room: the pace is bounded.
+    void adjust_pace(std::uint64_t expiries, std::uint64_t count_ns) {
+        expiries_ += expiries;
+        const double asked = static_cast<double>(count_ns - settled_ns_) / static_cast<double>(rate_.period_ns);
+        const auto over = static_cast<double>(16 * std::max<std::uint64_t>(expiries, least_samples));
+        pace_ = std::clamp(1 + (static_cast<double>(expiries_) - asked) / over, 0.8, 1.25);
     }
     std::uint64_t below(std::uint64_t bound) { return next_random(random_) % bound; }
     std::uint64_t weight_of_brief(std::uint64_t count_ns) const {
@@ -130,6 +142,8 @@ private:
     std::uint64_t abandoned_ns_ = 0;    // part of a period that was cut off then
     std::uint64_t left_at_end_ns_ = 0;  // after the last sample of many threads, in the mean: the first one has it too
     std::uint32_t samples_ = 0;         // since the last draw
+    std::uint64_t expiries_ = 0;        // since the thread was settled, up to the last draw
+    double pace_ = 1;                   // of the next periods
     std::uint64_t lost_records_ = 0;    // since the last sample
     std::uint64_t lost_ns_ = 0;         // see take_lost_ns()
 };

@@ -164,7 +164,8 @@ public:
     bool begin_again_smaller();
     /// Opens events that all threads born from now on inherit, with a ring for each CPU, whatever their number: for a
     /// host that goes on without the right to open others. The threads that have events already are in these rings too.
-    void open_inherited();
+    /// The period that a sample stands for.
+    std::uint64_t open_inherited();
     bool inherits() const { return inherits_; }
     bool knows(std::uint32_t tid) const { return by_tid_.contains(tid); }
     ThreadEvents* find(std::uint32_t tid) const;

@@ -207,8 +207,8 @@ Result<std::unique_ptr<TimerSource>> TimerSource::open(const CaptureOptions& opt
 
 Result<std::unique_ptr<EventSource>> open_timer_source(const CaptureOptions& options) {
     if (options.frequency == 0) return Error{"a frequency of 0 samples nothing"};
-    auto source =
-        TimerSource::open(options, uneven_period(options.frequency, monotonic_ns()), TimerSource::Samples::all);
+    auto source = TimerSource::open(options, uneven_period(ns_per_second / options.frequency, monotonic_ns()),
+                                    TimerSource::Samples::all);
     if (!source) return source.error();
     return std::unique_ptr<EventSource>(std::move(*source));
 }

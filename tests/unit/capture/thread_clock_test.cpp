@@ -130,20 +130,29 @@ TEST_CASE("periods are drawn anew, so that no rhythm is in step with them") {
     CHECK(most > rate.period_ns * 12 / 10);
 }
 
-TEST_CASE("there are as many samples as were asked for, though each draw cuts a period off") {
-    for (const std::uint64_t between : {4u, 10u, 40u}) {  // samples from one drain to the next
-        ThreadClock clock(rate, false, between);
-        std::uint64_t count = 0, samples = 0, random = between;
-        for (int draws = 0; draws < 20'000; ++draws) {
-            for (std::uint64_t i = 0; i < between; ++i, ++samples) clock.weigh(count += clock.period_ns());
-            count += splitmix64(random += 0x9e3779b97f4a7c15) % clock.period_ns();
-            REQUIRE(clock.wants_draw());
-            clock.draw();
-            clock.drawn(count);
+TEST_CASE("there are as many samples as were asked for, however many fall between two drains") {
+    for (const double between : {0.3, 1.0, 3.0, 10.0, 160.0}) {  // periods from one drain to the next
+        for (const bool user_only : {false, true}) {
+            ClockRate with = rate;
+            with.user_only = user_only;
+            ThreadClock clock(with, false, 7);
+            const auto drain_ns = static_cast<std::uint64_t>(between * static_cast<double>(rate.period_ns));
+            std::uint64_t samples = 0, due = clock.period_ns();
+            for (std::uint64_t now = drain_ns; now < 40'000 * std::max(drain_ns, rate.period_ns); now += drain_ns) {
+                for (; due <= now; due += clock.period_ns()) {
+                    ++samples;
+                    if (!user_only || samples % 3 == 0) clock.weigh(due);  // the rest are in the kernel: no samples
+                }
+                if (!clock.wants_draw()) continue;
+                clock.draw();
+                clock.drawn(now);
+                due = now + clock.period_ns();
+            }
+            CAPTURE(between);
+            CAPTURE(user_only);
+            const double asked = 40'000 * std::max(between, 1.0);
+            CHECK(static_cast<double>(samples) == doctest::Approx(asked).epsilon(0.01));
         }
-        CAPTURE(between);
-        CHECK(static_cast<double>(count) / static_cast<double>(samples) ==
-              doctest::Approx(static_cast<double>(rate.period_ns)).epsilon(0.01));
     }
 }
 
