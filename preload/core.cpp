@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.hpp"
+#include "base/deadline.hpp"
 #include "parts.hpp"
 
 namespace flameprobe {
@@ -136,10 +136,12 @@ const flameprobe_core* core() {
 
 void lock_core_opening() { ::pthread_mutex_lock(&opening); }
 bool lock_core_opening_for_fork() {
-    if (::pthread_mutex_trylock(&opening) == 0) return true;
-    const uint64_t until_ns = read_clock(CLOCK_REALTIME) + 100 * ns_per_ms;
-    const timespec until{static_cast<time_t>(until_ns / ns_per_second), static_cast<long>(until_ns % ns_per_second)};
-    return ::pthread_mutex_timedlock(&opening, &until) == 0;
+    for (const Deadline deadline(100 * ns_per_ms); ::pthread_mutex_trylock(&opening) != 0;) {
+        if (deadline.over()) return false;
+        const timespec pause{0, 1'000'000};
+        ::nanosleep(&pause, nullptr);
+    }
+    return true;
 }
 void unlock_core_opening() { ::pthread_mutex_unlock(&opening); }
 // The holder is known by its tid, and the child has another.

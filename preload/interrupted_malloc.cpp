@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "base/deadline.hpp"
 #include "capture/handler/raw_system_call.hpp"
 #include "cpu/signal_frame.hpp"
 #include "interpose.hpp"
@@ -58,7 +59,6 @@ bool sleeps(long pid) {
 
 /// Without an exit signal: the host's waits do not see it.
 bool can_take_lock() {
-    constexpr int most_looks = 1000;
     const timespec pause{0, 200'000};
     const long child = handler::system_call(SYS_clone);
     if (child == 0) {
@@ -66,7 +66,7 @@ bool can_take_lock() {
         handler::system_call(SYS_exit_group);
     }
     if (child < 0) return true;  // no more can be known
-    for (int look = 0; look < most_looks && !sleeps(child); ++look) {
+    for (const Deadline deadline(ns_per_second / 5); !deadline.over() && !sleeps(child);) {
         if (handler::system_call(SYS_wait4, child, 0, WNOHANG | static_cast<int>(__WALL)) != 0) return true;
         handler::system_call(SYS_nanosleep, &pause);
     }

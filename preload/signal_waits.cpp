@@ -10,7 +10,7 @@
 
 #include <initializer_list>
 
-#include "base/clock.hpp"
+#include "base/deadline.hpp"
 #include "capture/handler/raw_system_call.hpp"
 #include "interpose.hpp"
 #include "parts.hpp"
@@ -24,11 +24,6 @@ int (*next_sigpending)(sigset_t*) = nullptr;
 int (*next_signalfd)(int, const sigset_t*, int) = nullptr;
 
 constexpr int signals = 65;
-
-timespec left_until(uint64_t end_ns) {
-    const uint64_t now = monotonic_ns(), left = end_ns > now ? end_ns - now : 0;
-    return {static_cast<time_t>(left / ns_per_second), static_cast<long>(left % ns_per_second)};
-}
 
 bool is_engines(const siginfo_t& info) {
     const flameprobe_core* core = core_if_loaded();
@@ -54,7 +49,7 @@ int wait_for_hosts(const sigset_t* set, siginfo_t* info, const timespec* limit, 
     constexpr long second_ns = ns_per_second;
     const bool counts = limit != nullptr && limit->tv_sec >= 0 && limit->tv_sec < second_ns && limit->tv_nsec >= 0 &&
                         limit->tv_nsec < second_ns;
-    const uint64_t end = counts ? monotonic_ns() + ns_of(*limit) : 0;
+    const Deadline deadline(counts ? ns_of(*limit) : 0);
     timespec left = limit != nullptr ? *limit : timespec{};
     for (;;) {
         siginfo_t found;
@@ -63,7 +58,7 @@ int wait_for_hosts(const sigset_t* set, siginfo_t* info, const timespec* limit, 
             if (number > 0 && info != nullptr) *info = found;
             return number;
         }
-        if (counts) left = left_until(end);
+        if (counts) left = timespec_of(deadline.left_ns());
     }
 }
 

@@ -10,6 +10,7 @@
 #include <new>
 
 #include "base/clock.hpp"
+#include "base/deadline.hpp"
 #include "base/hash.hpp"
 #include "cpu/instructions.hpp"
 
@@ -97,12 +98,12 @@ std::uint64_t HandlerMemory::bytes_in_use(std::uint32_t cells, std::size_t slots
 }
 
 bool HandlerMemory::wait_quiet() {
-    for (int i = 0; i < 100; ++i) {
-        if (handler::quiet()) return true;
+    for (const Deadline deadline(100 * ns_per_ms); !handler::quiet();) {
+        if (deadline.over()) return false;
         const timespec pause{0, 1'000'000};
         ::nanosleep(&pause, nullptr);
     }
-    return handler::quiet();
+    return true;
 }
 
 }  // namespace flameprobe

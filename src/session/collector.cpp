@@ -98,6 +98,7 @@ void Collector::prepare() {
 bool Collector::serve() {
     for (bool going_on = true; going_on;) {
         const std::uint32_t requests = carried_ != 0 ? std::exchange(carried_, 0) : commands_.take(pause_ns());
+        commands_.alive();
         task_.progress();
         try {
             sampling_.meet_threads();

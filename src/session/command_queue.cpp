@@ -9,6 +9,7 @@
 #include <climits>
 
 #include "base/clock.hpp"
+#include "base/deadline.hpp"
 #include "base/hash.hpp"
 #include "capture/handler/raw_system_call.hpp"
 #include "cpu/instructions.hpp"
@@ -23,8 +24,7 @@ namespace {
 
 /// Sleeps while `word` is `expected`, at most `nanoseconds`. May wake early.
 void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected, std::uint64_t nanoseconds) noexcept {
-    const timespec limit{static_cast<time_t>(nanoseconds / ns_per_second),
-                         static_cast<long>(nanoseconds % ns_per_second)};
+    const timespec limit = timespec_of(nanoseconds);
     ::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, &limit, nullptr, 0);
 }
 void futex_wake_all(const std::atomic<std::uint32_t>& word) noexcept {
@@ -69,21 +69,24 @@ bool CommandQueue::answered(std::uint32_t ticket) const noexcept {
 
 bool CommandQueue::wait(std::uint32_t ticket, std::uint64_t patience_ns) noexcept {
     if (host_is_filtered) return spin(ticket, patience_ns);
-    constexpr std::uint64_t look_every_ns = 50'000'000;
+    constexpr std::uint64_t look_every_ns = 50 * ns_per_ms;
     std::uint64_t last_cpu = 0;
     std::uint32_t last_progress = 0;
-    std::uint64_t idle_ns = 0;
-    for (;;) {
-        const std::uint32_t seen = answered_.load(std::memory_order_acquire);
-        if (answered(ticket)) return true;
-        if (collector_is_gone()) return answered(ticket);
-        futex_wait(answered_, seen, look_every_ns);
+    for (Deadline deadline(patience_ns);;) {
+        const Deadline next_look(look_every_ns);
+        for (std::uint64_t left = look_every_ns; left != 0; left = next_look.left_ns()) {
+            const std::uint32_t seen = answered_.load(std::memory_order_acquire);
+            if (answered(ticket)) return true;
+            if (collector_is_gone()) return answered(ticket);
+            futex_wait(answered_, seen, left);
+        }
         const std::uint64_t cpu = collector_cpu_ns();
         const std::uint32_t progress = progress_.load(std::memory_order_relaxed);
-        const bool moved = (cpu != last_cpu && !paused_at_breakpoint) || progress != last_progress;
-        idle_ns = moved ? 0 : idle_ns + look_every_ns;
+        const bool works = cpu != last_cpu && !paused_at_breakpoint &&
+                           cpu - step_cpu_ns_.load(std::memory_order_relaxed) < patience_ns;
+        if (works || progress != last_progress) deadline = Deadline(patience_ns);
         const std::uint64_t at = mix(cpu, progress);
-        if (idle_ns >= patience_ns || stuck_at_.load(std::memory_order_relaxed) == at) {
+        if (deadline.over() || stuck_at_.load(std::memory_order_relaxed) == at) {
             stuck_at_.store(at, std::memory_order_relaxed);
             return answered(ticket);
         }
@@ -94,16 +97,20 @@ bool CommandQueue::wait(std::uint32_t ticket, std::uint64_t patience_ns) noexcep
 
 bool CommandQueue::spin(std::uint32_t ticket, std::uint64_t patience_ns) noexcept {
     std::uint32_t last_progress = progress_.load(std::memory_order_relaxed);
-    std::uint64_t since = monotonic_ns();  // the vdso's
+    Deadline deadline(patience_ns);  // by the vdso's clock
     while (!answered(ticket)) {
         for (int i = 0; i < 1000; ++i) cpu::relax();
         const std::uint32_t progress = progress_.load(std::memory_order_relaxed);
-        const std::uint64_t now = monotonic_ns();
-        if (progress != last_progress) since = now;
-        if (now - since >= patience_ns) return answered(ticket);
+        if (progress != last_progress) deadline = Deadline(patience_ns);
+        if (deadline.over()) return answered(ticket);
         last_progress = progress;
     }
     return true;
+}
+
+void CommandQueue::alive() noexcept {
+    step_cpu_ns_.store(read_clock(CLOCK_THREAD_CPUTIME_ID), std::memory_order_relaxed);
+    progress_.fetch_add(1, std::memory_order_relaxed);
 }
 
 std::uint32_t CommandQueue::take(std::uint64_t nanoseconds) noexcept {
@@ -119,13 +126,12 @@ std::uint32_t CommandQueue::take(std::uint64_t nanoseconds) noexcept {
 
 std::optional<std::uint32_t> CommandQueue::wait_for_more(std::uint32_t ticket,
                                                          std::uint64_t nanoseconds) const noexcept {
-    const std::uint64_t end = monotonic_ns() + nanoseconds;
-    for (;;) {
+    for (const Deadline deadline(nanoseconds);;) {
         const std::uint32_t changes = changes_.load(std::memory_order_acquire);
-        const std::uint64_t asked = asked_.load(std::memory_order_acquire), now = monotonic_ns();
+        const std::uint64_t asked = asked_.load(std::memory_order_acquire), left = deadline.left_ns();
         if (ticket_of(asked) != ticket) return static_cast<std::uint32_t>(asked & all_requests);
-        if (now >= end) return std::nullopt;
-        futex_wait(changes_, changes, end - now);
+        if (left == 0) return std::nullopt;
+        futex_wait(changes_, changes, left);
     }
 }
 

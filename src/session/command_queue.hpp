@@ -25,8 +25,9 @@ public:
     /// Host side. Gives a ticket to wait for.
     std::uint32_t ask(Request request) noexcept;
     /// Waits until the ticket is answered. Gives up (false) when the collector has made no progress for
-    /// `patience_ns`: then it is stuck on something that this very thread holds, such as an allocator's lock; and at
-    /// once when it has made none since another wait gave up, or the collector's thread is gone.
+    /// `patience_ns` by the clock: then it is stuck on something that this very thread holds, such as an allocator's
+    /// lock; and at once when it has made none since another wait gave up, or the collector's thread is gone. Progress
+    /// is a step of its work (alive()), or CPU time of at most `patience_ns` since the last step.
     bool wait(std::uint32_t ticket, std::uint64_t patience_ns) noexcept;
 
     bool answered(std::uint32_t ticket) const noexcept;
@@ -39,8 +40,8 @@ public:
     /// Sleeps until something is asked after `ticket`; gives the requests without taking them. nullopt: the time is
     /// over.
     std::optional<std::uint32_t> wait_for_more(std::uint32_t ticket, std::uint64_t nanoseconds) const noexcept;
-    /// Shows that the collector makes progress: see wait().
-    void alive() noexcept { progress_.fetch_add(1, std::memory_order_relaxed); }
+    /// By the thread that does the collector's work, after each step of it: see wait().
+    void alive() noexcept;
     void nudge() noexcept;
     void set_tid(std::uint32_t tid) noexcept { tid_.store(tid, std::memory_order_relaxed); }
     /// The collector is a task, whose end is known by Task::ended().
@@ -62,6 +63,7 @@ private:
     std::atomic<std::uint32_t> changes_{0};  // what the collector sleeps on
     std::atomic<std::uint32_t> answered_{0};
     std::atomic<std::uint32_t> progress_{0};
+    std::atomic<std::uint64_t> step_cpu_ns_{0};  // CPU time of the collector at its last step
     std::atomic<std::uint32_t> tid_{0};
     std::atomic<const Task*> task_{nullptr};
     // How far the collector had got, by its CPU time and progress, when a thread gave up waiting. The end of a host

@@ -8,6 +8,7 @@
 
 #include <utility>
 
+#include "base/deadline.hpp"
 #include "base/output_directory.hpp"
 #include "base/printed.hpp"
 #include "base/result.hpp"
@@ -19,16 +20,21 @@ namespace {
 
 /// A pipe may be full, or a terminal stopped: the host, which writes nothing, would not wait for their readers. poll(2)
 /// refuses more descriptors than the host may open, be it one.
-bool has_room(int descriptor, int patience_ms) {
-    pollfd ready{descriptor, POLLOUT, 0};
-    const int polled = ::poll(&ready, 1, patience_ms);
-    if (polled >= 0 || errno != EINVAL || descriptor >= FD_SETSIZE)
-        return polled == 1 && (ready.revents & POLLOUT) != 0;
-    fd_set only;
-    FD_ZERO(&only);
-    FD_SET(descriptor, &only);
-    timeval patience{0, patience_ms < 1000 ? 1000 * patience_ms : 999'999};
-    return ::select(descriptor + 1, nullptr, &only, nullptr, &patience) == 1;
+bool has_room(int descriptor, std::uint64_t patience_ns) {
+    const Deadline deadline(patience_ns);
+    for (int polled = -1;;) {
+        const timespec left = timespec_of(deadline.left_ns());
+        pollfd ready{descriptor, POLLOUT, 0};
+        polled = ::ppoll(&ready, 1, &left, nullptr);
+        if (polled < 0 && errno == EINVAL && descriptor < FD_SETSIZE) {
+            fd_set only;
+            FD_ZERO(&only);
+            FD_SET(descriptor, &only);
+            polled = ::pselect(descriptor + 1, nullptr, &only, nullptr, &left, nullptr);
+            if (polled == 1) return true;
+        }
+        if (polled >= 0 || errno != EINTR || deadline.over()) return polled == 1 && (ready.revents & POLLOUT) != 0;
+    }
 }
 
 }  // namespace
@@ -92,8 +98,7 @@ void Log::release_to(const Descriptor& host_stderr) {
 }
 
 void Log::emit(const std::string& line, int to) const {
-    constexpr int patience_ms = 1000;
-    if (!is_the_same_stderr(to) || !has_room(to, patience_ms)) return;
+    if (!is_the_same_stderr(to) || !has_room(to, ns_per_second)) return;
     const HeldSignals quiet;
     [[maybe_unused]] const ssize_t written = ::write(to, line.data(), line.size());
 }

@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "base/clock.hpp"
+#include "base/deadline.hpp"
 #include "base/hash.hpp"
 #include "base/host_queue.hpp"
 #include "capture/event_source.hpp"
@@ -49,7 +50,7 @@ public:
                 late_.store(true, std::memory_order_relaxed);
                 break;
             }
-            const timespec limit{0, static_cast<long>(end - now)};
+            const timespec limit = timespec_of(end - now);
             handler::system_call(SYS_futex, &met_, FUTEX_WAIT_PRIVATE, met, &limit);
             met = met_.load(std::memory_order_acquire);
         }

@@ -11,6 +11,7 @@
 #include <array>
 
 #include "base/clock.hpp"
+#include "base/deadline.hpp"
 #include "base/proc.hpp"
 #include "session/family.hpp"
 #include "session/host_resources.hpp"
@@ -185,7 +186,8 @@ bool Session::send_away(Request last) {
     const std::uint32_t tid = collector_.commands().tid();
     if (!ask_and_wait(last)) return false;
     // The answer comes a moment before the thread is gone for the kernel.
-    for (int tries = 0; tries < 1000 && ::syscall(SYS_tgkill, host_process(), tid, 0) == 0; ++tries)
+    for (const Deadline deadline(ns_per_second);
+         !deadline.over() && ::syscall(SYS_tgkill, host_process(), tid, 0) == 0;)
         sleep_for_a_millisecond();
     if (!collector_.life().step<State::thread, State::none>()) collector_.life().step<State::begun, State::none>();
     return true;
@@ -212,10 +214,8 @@ bool Session::left_alone() {
         send_away(request_finish);
         return false;
     }
-    for (int tries = 0; tries < 10; ++tries) {
+    for (const Deadline deadline(10 * ns_per_ms); !deadline.over(); sleep_for_a_millisecond())
         if (only_caller_lives()) return true;
-        sleep_for_a_millisecond();
-    }
     return false;
 }
 
@@ -264,8 +264,7 @@ void Session::messages() {
     log_.release();
 }
 void Session::wait_until_gone(std::uint64_t limit_ns) noexcept {
-    const std::uint64_t since = monotonic_ns();
-    while (collector_.thread_lives_on() && monotonic_ns() - since < limit_ns) {
+    for (const Deadline deadline(limit_ns); collector_.thread_lives_on() && !deadline.over();) {
     }
     collector_.life().step<State::finishing, State::gone>();
 }

@@ -21,6 +21,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "base/deadline.hpp"
 #include "base/host_process.hpp"
 #include "base/proc.hpp"
 #include "capture/handler/raw_system_call.hpp"
@@ -208,18 +209,19 @@ void Task::run() {
 }
 
 void reap_child(int child) noexcept {
-    constexpr int patience_ms = 1000;
     constexpr timespec pause{0, 1'000'000};
-    for (int tries = 0; tries < patience_ms && handler::system_call(SYS_wait4, child, 0L, __WALL | WNOHANG, 0L) == 0;
-         ++tries)
+    for (const Deadline deadline(ns_per_second);
+         !deadline.over() && handler::system_call(SYS_wait4, child, 0L, __WALL | WNOHANG, 0L) == 0;)
         handler::system_call(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0L, &pause, 0L);
 }
 
 // Those of images that exec has replaced are the host's children too. No other wait sees them, for want of a signal at
 // their end.
 void Task::reap() const noexcept {
-    constexpr timespec longest{1, 0};
-    if (!ended()) handler::system_call(SYS_futex, &alive_, FUTEX_WAIT, 1, &longest);
+    for (const Deadline deadline(ns_per_second); !ended() && !deadline.over();) {
+        const timespec left = timespec_of(deadline.left_ns());
+        handler::system_call(SYS_futex, &alive_, FUTEX_WAIT, 1, &left);
+    }
     const int child = child_;
     if (child == 0) return;
     reap_child(child);

@@ -676,6 +676,32 @@ class AtExit(Case):
         self.assertLessEqual(len(re.findall(r"(?:call|bl) +\w+ <__cxa_atexit@plt>", code)), 1)
 
 
+class OwnTimers(HostCase):
+    """Each signal ended a turn of the wait for the results, whose turns were counted: a host with such a timer had no picture."""
+
+    def check(self, engines):
+        fatal = [number for number in signal.valid_signals() if number not in
+                 (signal.SIGKILL, signal.SIGSTOP, signal.SIGPROF, signal.SIGVTALRM, signal.SIGALRM)]
+        cases = [("real", signal.SIGALRM, 10000), ("prof", signal.SIGPROF, 250), ("virtual", signal.SIGVTALRM, 250)]
+        rates = (100, 1000, 5000, 20000)
+        kinds = ("monotonic", "realtime", "cpu")
+        for turn, number in enumerate(sized((signal.SIGUSR2, signal.SIGCHLD, signal.SIGALRM, signal.SIGRTMAX), fatal)):
+            cases.append((kinds[turn % len(kinds)], number, rates[-1 - turn % len(rates)]))
+        for turn, (kind, number, rate) in enumerate(cases):
+            for engine in [engines[(turn + 1) % len(engines)]] if SIZE == "quick" else engines:
+                with self.subTest(kind=kind, signal=int(number), rate=rate, engine=engine):
+                    ran = self.beside([host("own_timer"), kind, str(int(number)), str(rate)], f"{kind}-{int(number)}-{engine}", {"FREQ": 199, "ENGINE": engine})
+                    self.assertLessEqual({"fprobe", "folded", "svg"}, ran.result().endings, ran.stderr)
+
+    def test_root(self):
+        self.check(MAIN_ENGINES)
+
+    def test_ordinary_user(self):
+        self.user = ordinary_user(self)
+        os.chmod(self.directory, 0o755)
+        self.check(("auto", "timer"))
+
+
 class Census(Case):
     def test_nothing_is_interrupted(self):
         for engine in ENGINES:

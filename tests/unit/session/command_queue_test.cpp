@@ -1,7 +1,9 @@
 #include "session/command_queue.hpp"
 
 #include <doctest/doctest.h>
+#include <signal.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <thread>
@@ -12,6 +14,31 @@ using namespace flameprobe;
 namespace {
 
 constexpr std::uint64_t second = 1'000'000'000;
+
+std::atomic<int> ticks{0};
+
+/// Sends SIGUSR2 to the calling thread, as often as the kernel can, while it lives.
+class OwnTimer {
+public:
+    OwnTimer() {
+        struct sigaction count {};
+        count.sa_handler = [](int) { ++ticks; };
+        REQUIRE(::sigaction(SIGUSR2, &count, nullptr) == 0);
+        sigevent event{};
+        event.sigev_notify = SIGEV_THREAD_ID;
+        event.sigev_signo = SIGUSR2;
+        event._sigev_un._tid = static_cast<int>(::syscall(SYS_gettid));
+        REQUIRE(::timer_create(CLOCK_MONOTONIC, &event, &timer_) == 0);
+        const itimerspec often{{0, 50'000}, {0, 50'000}};
+        REQUIRE(::timer_settime(timer_, 0, &often, nullptr) == 0);
+    }
+    ~OwnTimer() { ::timer_delete(timer_); }
+    OwnTimer(const OwnTimer&) = delete;
+    OwnTimer& operator=(const OwnTimer&) = delete;
+
+private:
+    timer_t timer_{};
+};
 
 }  // namespace
 
@@ -81,6 +108,37 @@ TEST_CASE("a collector that is stuck is waited for once, until it goes on") {
     const std::uint32_t ticket = queue.ask(request_finish);
     collector.join();
     CHECK(queue.wait(ticket, 3600 * second));
+}
+
+TEST_CASE("signals that end each turn of a wait do not end the wait") {
+    CommandQueue queue;
+    const std::uint32_t ticket = queue.ask(request_finish);
+    const OwnTimer timer;
+    std::thread collector([&] {
+        sigset_t all;
+        sigfillset(&all);
+        ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
+        while (ticks < 2000) ::usleep(1000);  // more than 60 s hold turns of 50 ms
+        queue.take(10 * second);
+        queue.answer();
+    });
+    CHECK(queue.wait(ticket, 60 * second));
+    collector.join();
+}
+
+TEST_CASE("CPU time is progress only until it is as much as a thread waits, since the last step") {
+    CommandQueue queue;
+    std::atomic<bool> over{false};
+    std::thread collector([&] {
+        queue.set_tid(static_cast<std::uint32_t>(::syscall(SYS_gettid)));
+        queue.alive();
+        while (!over) {
+        }
+    });
+    CHECK_FALSE(queue.wait(queue.ask(request_flush), second / 5));
+    CHECK_FALSE(queue.wait(queue.ask(request_finish), second / 5));
+    over = true;
+    collector.join();
 }
 
 TEST_CASE("a collector that says it is alive is waited for beyond the timeout") {
