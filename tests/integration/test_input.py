@@ -261,6 +261,11 @@ class Others(RenderCase):
         out, said = self.folded("unread", f"x 4711 1.5: 1 cycles: \n{chain}what is this\n{chain}x 4711 1.6: 1 cycles: \n{chain}".encode())
         self.assertEqual(out, "x;main 2\n")
         self.assertIn("1 line is no beginning of a sample", said)
+        header = "# ========\n# captured on    : Sun Nov 29 03:27:03 2026\n# header version : 1\n# nrcpus online : 2\n# ========\n#\n"
+        self.assertEqual(self.folded("header", (header + f"x 4711 1.5: 1 cycles: \n{chain}").encode()), ("x;main 1\n", ""))
+        for name, text in (("header only", header), ("no samples", header + "x 0 [000] 0.0: PERF_RECORD_COMM exec: x:4711/4711\n")):
+            (self.directory / name).write_text(text)
+            self.bad(self.directory / name, mentions=(name, "is a text of perf script without samples"))
 
     def test_what_has_no_end_or_is_below_zero(self):
         self.bad("/dev/zero", mentions=("/dev/zero", "this is no text"))

@@ -111,8 +111,10 @@ std::optional<std::string> parse_frame(std::string_view text) {
 
 }  // namespace
 
-// Frames begin with a tab, and without call chains threads' names with spaces.
+// Frames begin with a tab, and without call chains threads' names with spaces. perf's own header may be all there is:
+// its lines that end in a number are no stacks.
 bool is_perf_script(std::string_view head) {
+    if (head.starts_with("# ========\n# captured on")) return true;
     bool after_pid = false;
     while (!head.empty()) {
         const std::size_t end = std::min(head.find('\n'), head.size());

@@ -140,6 +140,12 @@ private:
     Result<void> read_perf_script(const std::string& head) {
         PerfScript script;
         std::string carry, folded;
+        bool any = false;
+        const auto hand_on = [&] {
+            any = any || !folded.empty();
+            reader_.feed(folded);
+            folded.clear();
+        };
         const auto lines = [&](std::string_view text) {
             for (std::size_t end; (end = text.find('\n')) != text.npos; text.remove_prefix(end + 1)) {
                 carry += text.substr(0, end);
@@ -147,14 +153,13 @@ private:
                 carry.clear();
             }
             if (carry.size() < longest_input_line) carry += text;
-            reader_.feed(folded);
-            folded.clear();
+            hand_on();
         };
         lines(head);
         if (auto read = rest(lines); !read) return read;
         script.line(carry, folded);
         script.finish(folded);
-        reader_.feed(folded);
+        hand_on();
         if (script.of_other_events() > 0)
             warnings_.push_back(name_ + ": only samples of " + script.event() + " are shown; " +
                                 std::to_string(script.of_other_events()) + " of other events are left out");
@@ -162,6 +167,7 @@ private:
             warnings_.push_back(name_ + ": " + std::to_string(script.unread()) +
                                 (script.unread() == 1 ? " line is" : " lines are") +
                                 " no beginning of a sample (thread, pid), and what follows is left out");
+        if (!any) return Error{name_ + ": is a text of perf script without samples"};
         return reader_.finish();
     }
 
