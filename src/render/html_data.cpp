@@ -103,7 +103,7 @@ Json source_json(const PageSource& source, const PageNumbers& numbers) {
 Json threads_json(const NamedProfile& profile, const PageNumbers& numbers) {
     Json threads = Json::array();
     for (const Thread& thread : profile.threads) threads.push_back({thread.tid, clean_text(thread.name)});
-    if (!profile.process_first) return threads;
+    if (!profile.process_first || threads.empty()) return threads;  // a comparison has none
     std::vector<NodeId> process(profile.nodes.size());
     for (NodeId id = 1; id < process.size(); ++id)
         process[id] = profile.nodes[id].parent == 0 ? id : process[profile.nodes[id].parent];

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "compare/correspondence.hpp"
 #include "merge.hpp"
 #include "render/function_totals.hpp"
 #include "render/text.hpp"
@@ -139,11 +140,14 @@ Result<ProfileDiff> diff_profiles(NamedProfile before, NamedProfile after) {
         return Error{std::string("there are no samples ") + (diff.weight_before == 0 ? "before" : "after") +
                      ": nothing can be compared"};
     }
-    const std::vector<Function> functions_before = before.functions, functions_after = after.functions;
     diff.is_time = {weighs_nanoseconds(before.run), weighs_nanoseconds(after.run)};
     // Shares are compared, so each side's weights keep their unit.
     if (!before.has_run || !after.has_run || !same_period(before.run, after.run))
         before.run.period_ns = after.run.period_ns = 0;
+    const Correspondence same = make_alike(before, after);
+    diff.matched = {same.matched_before, same.matched_after};
+    diff.remarks = same.remarks;
+    const std::vector<Function> functions_before = before.functions, functions_after = after.functions;
     keep_names_only(before);
     keep_names_only(after);
     const double piece_before = weight_of_hit(before), piece_after = weight_of_hit(after);

@@ -58,8 +58,10 @@ struct ProfileDiff {
     bool by_amount = false;
     std::uint64_t samples_before = 0, samples_after = 0;  // hits
     double all_variance_before = 0, all_variance_after = 0;
-    std::array<bool, 2> is_time{};  // before, after: whether weights are nanoseconds
-    std::string left_out;           // a sentence on what is not compared; empty if all is
+    std::array<bool, 2> is_time{};        // before, after: whether weights are nanoseconds
+    std::array<double, 2> matched{1, 1};  // before, after: the part whose function, thread and process both have
+    std::vector<std::string> remarks;     // what was taken for one although its names differ
+    std::string left_out;                 // a sentence on what is not compared; empty if all is
     /// The description of each of profile's functions, for colours and places: from the later profile if both have it.
     std::vector<Function> descriptions;
 

@@ -42,6 +42,15 @@ std::string columns(const ProfileDiff& diff, const Change& change) {
 /// Columns before the name.
 std::size_t change_figures(const ProfileDiff& diff) { return 6 * column(diff) + 8; }
 
+/// What found no match on the other side, a line; empty if next to nothing.
+std::string matched_words(const ProfileDiff& diff) {
+    constexpr double told = 0.0005;
+    const double before = 1 - diff.matched[0], after = 1 - diff.matched[1];
+    if (before < told && after < told) return {};
+    return "on one side only: " + percent_text(before, 1) + " of the time before, " + percent_text(after, 1) +
+           " after\n";
+}
+
 bool grew(const Change& change, double by) { return !change.is_noise() && change.difference() > by; }
 
 void sort_rows(std::vector<FunctionChange>& rows, SortBy sort, const NamedProfile& profile) {
@@ -70,6 +79,8 @@ DiffTable diff_table(ProfileDiff& diff, std::uint64_t rows, SortBy sort, std::op
                                " after; shares of the time";
     out += "; \"noise\": within the 99.9 % interval of chance\n";
     if (!diff.left_out.empty()) out += diff.left_out + "\n";
+    for (const std::string& remark : diff.remarks) out += remark + "\n";
+    out += matched_words(diff);
     const std::size_t width = column(diff);
     for (const char* const part : {"self", "total"})
         out += right_aligned(part, 2 * width) + right_aligned("change", width);

@@ -346,3 +346,22 @@ TEST_CASE("runs at different frequencies are compared by their shares") {
     CHECK(parse.self.after().count == 40);
     CHECK(parse.self.difference() == doctest::Approx(0));
 }
+
+TEST_CASE("two runs of several processes are compared by what these are for, and have a page") {
+    const auto run = [](std::string_view folded) {
+        ProfileOf made;
+        made.folded(folded);
+        made.profile.has_run = made.profile.process_first = true;
+        made.profile.threads = {{12, "nginx"}};
+        return std::move(made.profile);
+    };
+    auto diff = diff_profiles(run("t:nginx 12;t:nginx;serve 60\nt:sh 11;t:sh;fork 5\n"),
+                              run("t:nginx 712;t:nginx;serve 65\nt:sh 711;t:sh;fork 5\n"));
+    REQUIRE(diff);
+    CHECK(diff->matched[0] == 1);
+    for (const FunctionChange& change : function_changes(*diff)) CHECK_FALSE(change.total.vanished());
+    std::string page;
+    const auto sink = [&page](std::string_view text) { page += text; };
+    CHECK(write_diff_html(*diff, {"before", "after"}, SortBy::total, "", {}, sink));
+    CHECK(page.find("</html>") != page.npos);
+}
