@@ -133,7 +133,7 @@ void RunFolder::give_to(uid_t user) const {
     if (stem_.empty() || !inside || ::fstat(inside->descriptor(), &found) != 0 || found.st_uid != ::geteuid()) return;
     constexpr auto same_group = static_cast<gid_t>(-1);
     const auto give = [&](const char* name, int flags) {
-        (void)::fchownat(inside->descriptor(), name, user, same_group, flags);
+        [[maybe_unused]] const int given = ::fchownat(inside->descriptor(), name, user, same_group, flags);
     };
     for (const std::string& name : profiles_in_run(path())) give(name.c_str(), AT_SYMLINK_NOFOLLOW);
     give(run_owner, AT_SYMLINK_NOFOLLOW);

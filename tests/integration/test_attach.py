@@ -386,10 +386,10 @@ class BesideTheLibrary(Attach):
     def test_functions_have_the_same_shares(self):
         directory = self.fresh_directory("inside")
         env = profiled(FREQ=1999, FORMAT="folded", OUT=directory / "in")
-        server = self.enterContext(started([target("demo-server"), "300"], self.directory, env, stdout=subprocess.PIPE))
+        server = self.enterContext(started([target("demo/demo-server"), "300"], self.directory, env, stdout=subprocess.PIPE))
         port = server.stdout.readline().strip()
         self.addCleanup(server.stdout.close)
-        self.start(target("demo-load"), port, "300")
+        self.start(target("demo/demo-load"), port, "300")
         time.sleep(0.5)
         stem, _ = self.attach("-d", beside_others(sized(2, 4)), "-F", "1999", server.pid)
         server.terminate()

@@ -1,10 +1,10 @@
 #include <cstdio>
 #include <optional>
 
-#include "flameprobe/commands.hpp"
-#include "push/metrics_server.hpp"
-#include "push/report.hpp"
-#include "push/uploader.hpp"
+#include "commands.hpp"
+#include "metrics_server.hpp"
+#include "report.hpp"
+#include "uploader.hpp"
 
 namespace flameprobe {
 

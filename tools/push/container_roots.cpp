@@ -1,4 +1,4 @@
-#include "push/container_roots.hpp"
+#include "container_roots.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "push/http_client.hpp"
+#include "http_client.hpp"
 
 #include <curl/curl.h>
 

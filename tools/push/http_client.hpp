@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "push/settings.hpp"
+#include "settings.hpp"
 
 namespace flameprobe::push {
 

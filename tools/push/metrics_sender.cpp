@@ -1,4 +1,4 @@
-#include "push/metrics_sender.hpp"
+#include "metrics_sender.hpp"
 
 #include <unistd.h>
 

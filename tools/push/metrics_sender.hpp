@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "push/http_client.hpp"
-#include "push/report.hpp"
-#include "push/settings.hpp"
+#include "http_client.hpp"
+#include "report.hpp"
+#include "settings.hpp"
 
 namespace flameprobe::push {
 

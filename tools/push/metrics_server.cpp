@@ -1,4 +1,4 @@
-#include "push/metrics_server.hpp"
+#include "metrics_server.hpp"
 
 #include <netinet/in.h>
 #include <poll.h>

@@ -1,4 +1,4 @@
-#include "push/protocols.hpp"
+#include "protocols.hpp"
 
 #include <algorithm>
 #include <array>

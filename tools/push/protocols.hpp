@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "push/http_client.hpp"
-#include "push/settings.hpp"
+#include "http_client.hpp"
+#include "settings.hpp"
 #include "symbolize/named_profile.hpp"
 
 namespace flameprobe::push {

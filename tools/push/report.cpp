@@ -1,4 +1,4 @@
-#include "push/report.hpp"
+#include "report.hpp"
 
 #include <sys/resource.h>
 #include <unistd.h>

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "push/spool_directory.hpp"
+#include "spool_directory.hpp"
 
 namespace flameprobe::push {
 

@@ -1,4 +1,4 @@
-#include "push/settings.hpp"
+#include "settings.hpp"
 
 #include <array>
 

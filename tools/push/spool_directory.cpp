@@ -1,4 +1,4 @@
-#include "push/spool_directory.hpp"
+#include "spool_directory.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

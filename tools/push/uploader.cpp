@@ -1,4 +1,4 @@
-#include "push/uploader.hpp"
+#include "uploader.hpp"
 
 #include <signal.h>
 #include <time.h>
@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/printed.hpp"
-#include "push/protocols.hpp"
-#include "push/report.hpp"
+#include "protocols.hpp"
+#include "report.hpp"
 
 namespace flameprobe::push {
 

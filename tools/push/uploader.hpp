@@ -6,11 +6,11 @@
 #include <set>
 #include <string>
 
-#include "push/http_client.hpp"
-#include "push/metrics_sender.hpp"
-#include "push/metrics_server.hpp"
-#include "push/spool_directory.hpp"
-#include "push/window_groups.hpp"
+#include "http_client.hpp"
+#include "metrics_sender.hpp"
+#include "metrics_server.hpp"
+#include "spool_directory.hpp"
+#include "window_groups.hpp"
 
 namespace flameprobe::push {
 

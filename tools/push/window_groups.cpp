@@ -1,4 +1,4 @@
-#include "push/window_groups.hpp"
+#include "window_groups.hpp"
 
 #include <algorithm>
 

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "container_roots.hpp"
 #include "merge.hpp"
-#include "push/container_roots.hpp"
-#include "push/settings.hpp"
-#include "push/spool_directory.hpp"
+#include "settings.hpp"
+#include "spool_directory.hpp"
 #include "symbolize/load.hpp"
 
 namespace flameprobe::push {

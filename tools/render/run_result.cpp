@@ -81,7 +81,7 @@ bool become_result(const ProcessPart& part, const std::string& result) {
         return false;
     const auto more = static_cast<ssize_t>(part.more.size());
     if (more != 0 && ::write(file.get(), part.more.data(), part.more.size()) != more) {
-        (void)::ftruncate(file.get(), found.st_size);
+        [[maybe_unused]] const int cut = ::ftruncate(file.get(), found.st_size);
         return false;
     }
     constexpr mode_t all = 07777;

@@ -40,7 +40,7 @@ from test_allocations import expected, standard_error  # noqa: E402
 
 ALLOC = BUILD / "preload" / "alloc" / "libflameprobe-alloc.so"
 ALLOCATE = BUILD / "tests" / "bench" / "whole" / "allocate"
-DEMO = BUILD / "tests" / "targets"
+DEMO = BUILD / "tests" / "targets" / "demo"
 TCMALLOC, JEMALLOC = (Path("/usr/lib") / f"{os.uname().machine}-linux-gnu" / name for name in ("libtcmalloc.so.4", "libjemalloc.so.2"))
 ASYNC_PROFILER = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "flameprobe-peers/async-profiler/linux-x64/libasyncProfiler.so"
 PROGRAMS = {"pair of 64 bytes": ("pairs", 64), "pair of 20,000 bytes": ("pairs", 20000), "1,000 alive, 500 bytes": ("grow", 500),

@@ -179,9 +179,9 @@ def redis(out, commands, *options, requests=400000, **settings):
 def demo(out):
     """The server of tools/demo under its load."""
     # A path from the build's directory, since the picture shows it.
-    server = subprocess.Popen(["tests/targets/demo-server", "120"], env=environment(out), stdout=subprocess.PIPE, text=True, cwd=BUILD)
+    server = subprocess.Popen(["tests/targets/demo/demo-server", "120"], env=environment(out), stdout=subprocess.PIPE, text=True, cwd=BUILD)
     try:
-        subprocess.run([f"{BUILD}/tests/targets/demo-load", server.stdout.readline().strip(), str(SECONDS)], check=True,
+        subprocess.run([f"{BUILD}/tests/targets/demo/demo-load", server.stdout.readline().strip(), str(SECONDS)], check=True,
                        stdout=subprocess.DEVNULL)
     finally:
         server.terminate()

@@ -20,7 +20,7 @@ struct Bad {
 
 [[noreturn]] void bad(const std::string& message, const toml::node& node) { throw Bad{message, node.source()}; }
 
-std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
+std::string in_quotes(std::string_view text) { return "'" + std::string(text) + "'"; }
 
 std::string number_text(double number) {
     std::ostringstream out;
@@ -40,7 +40,7 @@ public:
         const std::set<std::string_view> known(accepted.begin(), accepted.end());
         for (const auto& [key, node] : table) {
             if (!known.contains(key.str()))
-                throw Bad{what_ + " has no " + quoted(key.str()) + "; accepted: " + list, key.source()};
+                throw Bad{what_ + " has no " + in_quotes(key.str()) + "; accepted: " + list, key.source()};
         }
     }
 
@@ -52,7 +52,7 @@ public:
         if (node == nullptr) return otherwise;
         if (const auto value = node->value_exact<std::string>()) return *value;
         if (const auto value = node->value_exact<std::int64_t>()) return std::to_string(*value);
-        bad(quoted(key) + " has to be a string", *node);
+        bad(in_quotes(key) + " has to be a string", *node);
     }
     std::string pattern(std::string_view key, bool group) const {
         std::string value = text(key);
@@ -65,7 +65,7 @@ public:
         if (node == nullptr) return {};
         const toml::array* array = node->as_array();
         const std::string wanted =
-            quoted(key) + R"( has to be a list of strings, as in ["redis-server", "--port", "{port}"])";
+            in_quotes(key) + R"( has to be a list of strings, as in ["redis-server", "--port", "{port}"])";
         if (array == nullptr || array->empty()) bad(wanted, *node);
         std::vector<std::string> list;
         for (const toml::node& item : *array) {
@@ -84,7 +84,8 @@ public:
         if (node == nullptr) return otherwise;
         const auto value = node->value_exact<std::int64_t>();
         if (!value || *value < least || *value > most)
-            bad(quoted(key) + " has to be a whole number from " + std::to_string(least) + " to " + std::to_string(most),
+            bad(in_quotes(key) + " has to be a whole number from " + std::to_string(least) + " to " +
+                    std::to_string(most),
                 *node);
         return static_cast<unsigned>(*value);
     }
@@ -92,7 +93,7 @@ public:
         const toml::node* node = find(key);
         if (node == nullptr) return false;
         const auto value = node->value_exact<bool>();
-        if (!value) bad(quoted(key) + " has to be true or false", *node);
+        if (!value) bad(in_quotes(key) + " has to be true or false", *node);
         return *value;
     }
     Seconds duration(std::string_view key, Seconds otherwise) const {
@@ -100,13 +101,13 @@ public:
         if (node == nullptr) return otherwise;
         const auto ns = parse_time(node->is_number() ? number_text(*node->value<double>())
                                                      : node->value_exact<std::string>().value_or(""));
-        if (!ns) bad(quoted(key) + R"( has to be a time, as in "10s", "500ms", "2m" or a number of seconds)", *node);
+        if (!ns) bad(in_quotes(key) + R"( has to be a time, as in "10s", "500ms", "2m" or a number of seconds)", *node);
         return std::chrono::nanoseconds(*ns);
     }
     const toml::table* table(std::string_view key) const {
         const toml::node* node = find(key);
         if (node == nullptr) return nullptr;
-        if (node->as_table() == nullptr) bad(quoted(key) + " has to be a table", *node);
+        if (node->as_table() == nullptr) bad(in_quotes(key) + " has to be a table", *node);
         return node->as_table();
     }
 
@@ -131,12 +132,12 @@ Sweep read_sweep(const toml::table* table, Sweep sweep) {
         std::vector<SweepValue> values;
         const toml::array* array = node.as_array();
         if (array == nullptr || array->empty())
-            bad(quoted(key.str()) + " has to be a list that is not empty, as in workers = [1, 2, 4, 8]", node);
+            bad(in_quotes(key.str()) + " has to be a list that is not empty, as in workers = [1, 2, 4, 8]", node);
         for (const toml::node& item : *array) {
             values.push_back(sweep_value(item));
             for (std::size_t i = 0; i + 1 < values.size(); ++i) {
                 if (values[i].text == values.back().text)
-                    bad(quoted(key.str()) + " has the value " + values.back().text + " twice; say repeat = 2", item);
+                    bad(in_quotes(key.str()) + " has the value " + values.back().text + " twice; say repeat = 2", item);
             }
         }
         sweep[std::string(key.str())] = std::move(values);
@@ -194,7 +195,7 @@ Reading read_reading(const toml::table* table, const std::string& what, const st
     const std::map<std::string, double> spans = {{"run", 0}, {"second", 1}, {"minute", 60}, {"hour", 3600}};
     const auto span = spans.find(per);
     if (span == spans.end())
-        bad("'per' is " + quoted(per) + "; accepted: second, minute, hour, run", *fields.find("per"));
+        bad("'per' is " + in_quotes(per) + "; accepted: second, minute, hour, run", *fields.find("per"));
     reading.seconds = span->second;
     return reading;
 }
@@ -219,7 +220,8 @@ Scenario read_scenario(const toml::table& table, const Scenario& defaults, std::
     const std::string stop = fields.text("stop", "TERM");
     const auto signal = parse_signal(stop);
     if (!signal)
-        bad("'stop' is " + quoted(stop) + "; accepted: a signal's name, as in TERM, INT, QUIT", *fields.find("stop"));
+        bad("'stop' is " + in_quotes(stop) + "; accepted: a signal's name, as in TERM, INT, QUIT",
+            *fields.find("stop"));
     scenario.stop_signal = *signal;
     scenario.stop_within = fields.duration("stop_within", defaults.stop_within);
     scenario.warm_up = fields.duration("warm_up", defaults.warm_up);
@@ -228,7 +230,7 @@ Scenario read_scenario(const toml::table& table, const Scenario& defaults, std::
     scenario.sweep = read_sweep(fields.table("sweep"), defaults.sweep);
     check_size_of(scenario.sweep, table);
     if (const std::string problem = placeholder_problem(scenario); !problem.empty())
-        bad("scenario " + quoted(scenario.name) + ": " + problem,
+        bad("scenario " + in_quotes(scenario.name) + ": " + problem,
             fields.find("command") ? *fields.find("command") : table);
     return scenario;
 }
@@ -262,7 +264,7 @@ BenchFile read_file(const toml::table& table) {
         if (node.as_table() == nullptr) bad("a scenario is a table: [[scenario]]", node);
         file.scenarios.push_back(read_scenario(*node.as_table(), defaults, file.scenarios.size() + 1));
         if (!names.insert(file.scenarios.back().name).second)
-            bad("two scenarios are called " + quoted(file.scenarios.back().name), node);
+            bad("two scenarios are called " + in_quotes(file.scenarios.back().name), node);
     }
     return file;
 }
