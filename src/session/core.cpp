@@ -16,6 +16,7 @@
 #include "collect/thread_registry.hpp"
 #include "collect/usage.hpp"
 #include "sandbox/host_restrictions.hpp"
+#include "session/at_load.hpp"
 #include "session/core_api.h"
 #include "session/family.hpp"
 #include "session/host_resources.hpp"
@@ -165,6 +166,7 @@ void use_services(const flameprobe_services* services) {
 /// could otherwise inherit one that another thread of its parent was initialising, and wait for that for ever.
 void make_statics() noexcept {
     try {
+        at_load();
         family();
         settings();
         kernel_clocks();

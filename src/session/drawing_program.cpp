@@ -1,12 +1,10 @@
 #include "session/drawing_program.hpp"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -21,6 +19,7 @@
 #include "base/output_directory.hpp"
 #include "capture/handler/raw_system_call.hpp"
 #include "sandbox/host_restrictions.hpp"
+#include "session/at_load.hpp"
 #include "session/run_info.hpp"
 #include "session/task.hpp"
 
@@ -39,7 +38,7 @@ bool is_trusted(const std::string& path) {
 
 /// Beside libflameprobe-core.so; in a build tree where it is built.
 Result<std::string> find_program() {
-    const std::string directory = core_directory();
+    const std::string& directory = at_load().core_directory;
     if (directory.empty()) return Error{std::string(program_name) + " cannot be looked for"};
     for (const char* const place : {"/", "/../tools/draw/"}) {
         const std::string path = directory + place + program_name;
@@ -64,7 +63,7 @@ std::vector<std::string> arguments_for(const std::string& program, const Drawing
 std::vector<std::string> environment() {
     std::vector<std::string> lines = {"PATH=/usr/bin:/bin"};
     for (const char* name : {"HOME", "XDG_CACHE_HOME", "DEBUGINFOD_CACHE_PATH", "LANG", "LC_ALL"})
-        if (const char* value = ::getenv(name)) lines.push_back(std::string(name) + "=" + value);
+        if (const std::string* value = at_load().variable(name)) lines.push_back(name + ("=" + *value));
     return lines;
 }
 
@@ -218,13 +217,6 @@ Result<Drawn> draw(const DrawingOrder& order, const Options& options, const Whil
 Result<void> let_write_smaller(const std::string& profile, const Descriptor& into, const WhileDrawing& watch) {
     const auto written = start_and_wait({.input = profile, .stem = {}, .smaller = &into}, Options(), watch);
     return written ? Result<void>() : written.error();
-}
-
-std::string core_directory() {
-    Dl_info info{};
-    if (::dladdr(reinterpret_cast<const void*>(&core_directory), &info) == 0 || info.dli_fname == nullptr) return {};
-    const std::string path = info.dli_fname;
-    return path.rfind('/') == path.npos ? std::string() : path.substr(0, path.rfind('/'));
 }
 
 }  // namespace flameprobe

@@ -46,7 +46,4 @@ inline WriteSmaller* write_smaller = &let_write_smaller;
 /// That sentence's end: `profile` may be a run's folder.
 std::string drawn_by_hand(const std::string& profile, const std::string& stem);
 
-/// Where libflameprobe-core.so is, which this code is a part of; empty if that is not known.
-std::string core_directory();
-
 }  // namespace flameprobe

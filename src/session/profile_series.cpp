@@ -1,7 +1,6 @@
 #include "session/profile_series.hpp"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <utility>
@@ -10,6 +9,7 @@
 #include "base/output_directory.hpp"
 #include "base/proc.hpp"
 #include "capture/alloc/host_allocations.hpp"
+#include "session/at_load.hpp"
 #include "session/family.hpp"
 #include "session/run_info.hpp"
 
@@ -25,11 +25,11 @@ constexpr const char* without_descriptors =
 
 /// What loads libflameprobe-alloc.so: it must be there before the program allocates.
 std::string how_allocations_are_sampled() {
-    const char* const preloaded = ::getenv("LD_PRELOAD");
+    const std::string* const preloaded = at_load().variable("LD_PRELOAD");
     for (const char* const place : {"/", "/alloc/"})  // the latter in a build tree
-        if (const std::string path = core_directory() + place + "libflameprobe-alloc.so";
+        if (const std::string path = at_load().core_directory + place + "libflameprobe-alloc.so";
             ::access(path.c_str(), R_OK) == 0)
-            return "LD_PRELOAD=" + (preloaded != nullptr ? preloaded + std::string(":") : "") + path +
+            return "LD_PRELOAD=" + (preloaded != nullptr ? *preloaded + ":" : "") + path +
                    " loads it, as flameprobe run -e alloc does";
     return "flameprobe run -e alloc loads it";
 }

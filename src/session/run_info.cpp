@@ -1,11 +1,11 @@
 #include "session/run_info.hpp"
 
+#include <stdlib.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <climits>
-#include <cstdlib>
 #include <cstring>
 
 #include "base/clock.hpp"
@@ -13,6 +13,7 @@
 #include "base/machine.hpp"
 #include "base/paths.hpp"
 #include "base/proc.hpp"
+#include "session/at_load.hpp"
 
 namespace flameprobe {
 namespace {
@@ -36,9 +37,8 @@ std::string executable_path() {
 
 /// What `flameprobe run` learned from git before it started the program.
 std::string dirty_text() {
-    const char* const told = ::getenv("FLAMEPROBE_DIRTY");
-    const std::string_view text = told == nullptr ? "" : told;
-    if (text == "yes" || text == "no") return std::string(text);
+    const std::string* const told = at_load().variable("FLAMEPROBE_DIRTY");
+    if (told != nullptr && (*told == "yes" || *told == "no")) return *told;
     return "not known: git is not run inside the program";
 }
 
