@@ -18,6 +18,7 @@
 
 #include "base/memory_map.hpp"
 #include "base/own_threads.hpp"
+#include "base/proc.hpp"
 #include "base/proc_maps.hpp"
 #include "capture/alloc/host_allocations.hpp"
 #include "capture/handler/raw_system_call.hpp"
@@ -66,10 +67,21 @@ void replace(int descriptor) noexcept {
     system_call(SYS_close, silent);
 }
 
+/// False where /proc does not tell.
+bool has_threads(unsigned number) noexcept {
+    constexpr int num_threads = 20;  // proc(5), /proc/PID/stat
+    char text[1024];
+    const auto file = static_cast<int>(system_call(SYS_openat, AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC));
+    const long size = file < 0 ? 0 : system_call(SYS_read, file, text, sizeof text);
+    if (file >= 0) system_call(SYS_close, file);
+    return size > 0 && stat_number({text, static_cast<std::size_t>(size)}, num_threads) == number;
+}
+
 }  // namespace
 
 // ppoll tells which of many descriptors are open by a single call, and needs none itself.
-void close_connections() noexcept {
+void close_connections(unsigned own_threads) noexcept {
+    if (!has_threads(1 + own_threads)) return;
     constexpr int at_once = 128, first = 3, most = 65536;
     rlimit limit{};
     if (system_call(SYS_prlimit64, 0L, RLIMIT_NOFILE, 0L, &limit) != 0) return;

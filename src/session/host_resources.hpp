@@ -5,10 +5,11 @@
 namespace flameprobe {
 
 /// Closes the process's TCP sockets, the listening ones and the connected ones, but not 0, 1 and 2. In the place of
-/// each there is another socket, on which nothing ever arrives: threads that still run, and would have ended with the
-/// process by now, meet no error. A port that another thread just then waits for in accept(2) itself stays taken. To be
-/// called after the host's last own code. Async-signal-safe.
-void close_connections() noexcept;
+/// each there is another socket, on which nothing ever arrives: code that still runs, as of a thread that begins just
+/// then, meets no error. Does nothing where the host has another thread: that may give a number to another file at any
+/// time, which dup3(2) would close. `own_threads`: how many of the process's threads are ours. To be called after the
+/// host's last own code. Async-signal-safe.
+void close_connections(unsigned own_threads) noexcept;
 
 /// Stops the process's interval timers (setitimer(2)): one that expires while the results are written would end the
 /// process by its signal, for which a runtime may have restored the default action by now, as Python does. To be called

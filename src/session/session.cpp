@@ -247,7 +247,7 @@ void Session::release_host_resources() noexcept {
     ask_and_wait(request_stop);
     if (collector_.sampling().has_recording() &&
         !killed_at_load({SYS_getsockopt, SYS_socket, SYS_socketpair, SYS_bind, SYS_listen, SYS_dup3}))
-        close_connections();
+        close_connections(collector_.life().is(State::task) ? 0 : 1);
 }
 // A filtered host may be killed for a futex call, which it makes if the collector holds a lock of libc's, such as
 // malloc's: so it goes on only when the collector's thread is gone.

@@ -1,20 +1,29 @@
-/* A server that ends while a client is connected: listening return | _exit | term. Prints its port, waits for the
- * client, works and ends, while another thread goes on asking its sockets for more. */
+/* A server that ends while a client is connected: listening return | _exit | term | beside. Prints its port, waits for
+ * the client, works and ends; beside: while another thread goes on using its sockets. */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include "host.h"
 
 static int listener, client;
 
-/* As an event loop does that is not told of the end: no socket may ever answer with an error. */
+static ino_t file_of(int number) {
+    struct stat file;
+    CHECK(fstat(number, &file) == 0);
+    return file.st_ino;
+}
+
+/* As an event loop does that is not told of the end: no socket may ever answer with an error, nor be another one. */
 static void* ask_on(void* unused) {
     char byte;
+    const ino_t accepts = file_of(listener), reads = file_of(client);
     for (;;) {
+        CHECK(file_of(listener) == accepts && file_of(client) == reads);
         CHECK(accept4(listener, NULL, NULL, SOCK_NONBLOCK) < 0 && errno == EAGAIN);
         CHECK(recv(client, &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN);
         usleep(1000);
@@ -35,7 +44,7 @@ int main(int count, char** words) {
     client = accept(listener, NULL, NULL);
     CHECK(client >= 0 && fcntl(listener, F_SETFL, O_NONBLOCK) == 0);
     pthread_t thread;
-    CHECK(pthread_create(&thread, NULL, ask_on, NULL) == 0);
+    CHECK(strcmp(words[1], "beside") != 0 || pthread_create(&thread, NULL, ask_on, NULL) == 0);
     work_ms(200);
     puts("ready");
     fflush(stdout);

@@ -197,6 +197,19 @@ class Network(TaskCase):
         self.assertEqual(process.wait(30), status)
         self.assertIn("work_ms", self.picture(process.pid, "host-listening"))
 
+    def test_numbers_that_a_thread_uses_stay_its_files(self):
+        """Its sockets were replaced while it ran: a number may be another file by the time that dup3 is called."""
+        process = subprocess.Popen([host("listening"), "beside"], cwd=self.directory, env=profiled(**RING),
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True)
+        for end in (process.stdout.close, process.stdin.close, process.wait, process.kill):
+            self.addCleanup(end)
+        with socket.create_connection(("127.0.0.1", int(process.stdout.readline()))):
+            self.assertEqual(process.stdout.readline(), "ready\n")
+            process.stdin.write("\n")
+            process.stdin.flush()
+            self.assertEqual(process.wait(30), 5)
+        self.assertIn("work_ms", self.picture(process.pid, "host-listening"))
+
     def test_a_port_is_free_before_the_results_are_written(self):
         for mode, status in (("return", 5), ("_exit", 5), ("term", -signal.SIGTERM)):
             with self.subTest(mode=mode):
