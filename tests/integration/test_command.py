@@ -345,7 +345,73 @@ class Run(Case):
         self.need("gcc")
         loader = self.directory / "ld-musl-x86_64.so.1"
         loader.symlink_to("/lib64/ld-linux-x86-64.so.2")
-        self.one_sentence(self.program(f"-Wl,--dynamic-linker={loader}", "-Wl,--no-as-needed", "-lc"), "is linked with musl")
+        done = run([COMMAND, "run", "-o", "x", "--", self.program(f"-Wl,--dynamic-linker={loader}", "-Wl,--no-as-needed", "-lc")], self.directory)
+        self.assertEqual(done.returncode, 7, done.stderr)
+        self.assertIn("is linked with musl, and the library with glibc: nothing can be preloaded, so it is recorded from outside", done.stderr)
+
+    def static(self, *options):
+        source, made = self.directory / "burn.c", self.directory / "burns"
+        source.write_text("""#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+__attribute__((noinline)) static unsigned long spin(double seconds) {
+    struct timespec used;
+    unsigned long sum = 1;
+    do {
+        for (int i = 0; i < 100000; ++i) sum = sum * 33 + i;
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    } while (used.tv_sec + used.tv_nsec * 1e-9 < seconds);
+    return sum;
+}
+int main(int argc, char** argv) {
+    const unsigned long sum = spin(atof(argv[1]));
+    if (argc > 2) execvp(argv[2], argv + 2);
+    if (getenv("LD_PRELOAD")) return 99;
+    return sum == 0 ? 1 : 9;
+}
+""")
+        if run(["gcc", "-O1", "-g", *options, source, "-o", made], self.directory).returncode != 0:
+            self.skipTest(f"gcc cannot link with {options}")
+        return made
+
+    def test_a_static_program_is_recorded_from_its_first_instruction(self):
+        """Status, signals and results as of any run, with the children; nothing is preloaded into these either."""
+        self.need("gcc")
+        for options in (["-static"], ["-static-pie"]):
+            with self.subTest(options=options):
+                made = self.static(*options)
+                done = run([COMMAND, "run", "-F", "997", "-o", "%e.x", "--", made, "0.5"], self.directory)
+                self.assertEqual(done.returncode, 9, done.stderr)
+                self.assertIn("is linked statically: nothing can be preloaded, so it is recorded from outside", done.stderr)
+                self.assertIn("burns.x.html", done.stderr)
+                stacks = read_folded((self.directory / "burns.x.folded").read_text())
+                total = sum(count for _, count in stacks)
+                self.assertGreater(total, 0.97 * 997 / 2)  # the first instructions too
+                self.assertGreater(sum(count for stack, count in stacks if stack[1] == "_start" and "spin" in stack), 0.98 * total)
+        made = self.static("-static")
+        done = run([COMMAND, "run", "-F", "997", "-o", "two", "--", "/bin/sh", "-c", f"{made} 0.1; {made} 0.1 {made} 0.2; kill -TERM $$"], self.directory)
+        self.assertEqual(done.returncode, -signal.SIGTERM, done.stderr)  # the shell is no static program: only it is preloaded
+        done = run([COMMAND, "run", "-F", "997", "-o", "next", "--", made, "0.1", made, "0.3"], self.directory)
+        self.assertEqual(done.returncode, 9, done.stderr)
+        self.assertGreater(sum(count for _, count in read_folded((self.directory / "next.folded").read_text())), 0.9 * 997 * 0.3)
+
+    def test_what_a_static_program_cannot_have(self):
+        self.need("gcc")
+        made = self.static("-static")
+        done = run([COMMAND, "run", "-e", "alloc", "-o", "x", "--", made, "0.1"], self.directory)
+        self.assertEqual((done.returncode, list(self.directory.glob("x*"))), (2, []), done.stderr)
+        self.assertIn("a preloaded library counts allocations", done.stderr)
+        done = run([COMMAND, "run", "-F", "997", "--dump-every", "1s", "--min-samples", "100000", "-o", "x", "--", "./burns", "0.1"],
+                   self.directory)
+        self.assertEqual(done.returncode, 9, done.stderr)  # the command's own comes first
+        self.assertIn("from outside these settings change nothing: FLAMEPROBE_DUMP_EVERY", done.stderr)
+        self.assertIn("and --min-samples asks for 100,000", done.stderr)
+        self.assertEqual({path.name for path in self.directory.glob("x.*")}, {"x.fprobe"})
+        done = run([COMMAND, "run", "-o", "y", "--", "sh", "-c", "exit 4"], self.directory)
+        self.assertEqual(done.returncode, 4, done.stderr)
+        made.chmod(0o644)
+        done = run([COMMAND, "run", "-o", "z", "--", made, "0.1"], self.directory)
+        self.assertEqual((done.returncode, list(self.directory.glob("z*"))), (126, []), done.stderr)
 
     def test_a_program_by_its_loader(self):
         loader = Path("/lib64/ld-linux-x86-64.so.2")

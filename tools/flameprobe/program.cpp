@@ -145,18 +145,13 @@ PreloadObstacle preload_obstacle(const std::string& name) {
     if (is_32_bit(path)) return {path + " is a 32-bit program: nothing of it is sampled; build it for 64 bits", true};
     const auto facts = elf_facts(path);
     if (!facts) return {};
+    if (facts->privileged)  // under a tracer they would be lost
+        return {facts->path + " runs with privileges of its own" +
+                    (facts->dynamic ? ", so the loader ignores LD_PRELOAD" : "") + ": run it as the user it becomes",
+                !facts->dynamic};
     if (facts->loader.find("/ld-musl-") != std::string::npos)
-        return {facts->path +
-                    " is linked with musl, and the library with glibc: nothing of it is sampled; run a build for glibc",
-                true};
-    if (!facts->dynamic) {
-        return {facts->path +
-                " is linked statically, so nothing can be preloaded: link it with -lflameprobe, or dynamically"};
-    }
-    if (facts->privileged) {
-        return {facts->path +
-                " runs with privileges of its own, so the loader ignores LD_PRELOAD: run it as the user it becomes"};
-    }
+        return {facts->path + " is linked with musl, and the library with glibc: nothing can be preloaded", true, true};
+    if (!facts->dynamic) return {facts->path + " is linked statically: nothing can be preloaded", true, true};
     return {};
 }
 

@@ -35,6 +35,7 @@ struct PreloadObstacle {
     std::string why;  // one line if the library cannot be preloaded into this program; else empty
     /// Its loader would complain of a library that is not for it: LD_PRELOAD is best left alone.
     bool other_loader = false;
+    bool from_outside = false;  // `flameprobe run` records it as `flameprobe attach` does
 };
 PreloadObstacle preload_obstacle(const std::string& name);
 

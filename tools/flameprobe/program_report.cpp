@@ -130,8 +130,9 @@ bool report_program(DoctorReport& report, const std::string& name) {
         report.finding("format", facts.error().message);
         return false;
     }
-    const std::string obstacle = preload_obstacle(path).why;
+    const auto [obstacle, other_loader, from_outside] = preload_obstacle(path);
     report.finding("preloading", obstacle.empty() ? "works" : obstacle);
+    if (from_outside) report.finding("sampling", "from outside, by flameprobe run and flameprobe attach");
     report_file(report, *facts, base_name(path));
     const std::string other = allocator_note(path);
     report.finding("allocations", !obstacle.empty() ? "not seen"
@@ -145,7 +146,7 @@ bool report_program(DoctorReport& report, const std::string& name) {
                                        "themselves");
         report.mend(std::string(flag.advice));
     }
-    return obstacle.empty();
+    return obstacle.empty() || from_outside;
 }
 
 }  // namespace flameprobe

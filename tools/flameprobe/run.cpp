@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "attach/outside_run.hpp"
 #include "base/machine.hpp"
 #include "base/paths.hpp"
 #include "child.hpp"
@@ -140,6 +141,43 @@ std::string problem_with(const FinishedRun& run) {
     return place.empty() ? place : "--out: " + place;
 }
 
+/// Tells how the run went; the exit status is the command's, or that of a gate that was not passed.
+int tell_end(const FinishedRun& run, int ended, bool open) {
+    const RunEnd end = end_run(run);
+    for (const std::string& line : end.lines) complain(0, line);
+    if (open && !end.picture.empty() && !show_picture(end.picture))
+        complain(0, "--open: xdg-open (package xdg-utils) could not be started");
+    return ended == 0 && !end.passed ? 3 : end_like(ended);
+}
+
+/// Settings that need the library in the process change nothing, which is said.
+Options options_from_outside(const RunRequest& request) {
+    std::vector<std::string> lines, problems;  // each was checked when it was taken
+    std::string without;
+    for (const Setting& setting : settings()) {
+        const std::string name(setting.variable), value = value_of(request, name.c_str());
+        if (value.empty()) continue;
+        if (setting.of_attach || name == "FLAMEPROBE_CHILDREN")
+            lines.push_back(name + "=" + value);
+        else if (name != "FLAMEPROBE_LOG")
+            without += (without.empty() ? "" : ", ") + name;
+    }
+    if (!without.empty()) complain(0, "from outside these settings change nothing: " + without);
+    Options options = read_options({lines.begin(), lines.end()}, problems);
+    for (const std::string& problem : problems) complain(0, problem);
+    options.engine = EngineChoice::ring;  // no other has samples
+    options.formats.clear();              // drawn at the end, by this process
+    return options;
+}
+
+int record_from_outside(char* const command[], const RunRequest& request, const Child::Environment& environment,
+                        FinishedRun& run) {
+    int status = 0;
+    const auto ended = run_from_outside(command, environment, options_from_outside(request), run, status);
+    if (!ended) return complain(status, ended.error().message);
+    return tell_end(run, *ended, request.open);
+}
+
 }  // namespace
 
 int run_command(int argc, char* argv[]) {
@@ -167,9 +205,13 @@ int run_command(int argc, char* argv[]) {
     const bool allocations = std::ranges::any_of(parts_of_list(events, ','), is_of_allocations);
     const auto libraries = libraries_to_preload(request->library, allocations);
     if (!libraries) return complain(2, libraries.error().message);
-    if (allocations) complain(0, allocator_note(argv[request->command]));
     const PreloadObstacle obstacle = preload_obstacle(argv[request->command]);
-    complain(0, obstacle.why);
+    if (obstacle.from_outside && allocations)
+        return complain(2, "--event: " + obstacle.why + ", and a preloaded library counts allocations");
+    if (allocations) complain(0, allocator_note(argv[request->command]));
+    complain(0, obstacle.why.empty() || !obstacle.from_outside
+                    ? obstacle.why
+                    : obstacle.why + ", so it is recorded from outside, as by flameprobe attach");
     Child::Environment environment = request->settings.variables;
     if (!obstacle.other_loader) environment.emplace_back("LD_PRELOAD", preload_with(*libraries));
     environment.emplace_back("FLAMEPROBE_FORMAT", run.draw ? "none" : formats);
@@ -177,6 +219,7 @@ int run_command(int argc, char* argv[]) {
     if (!git_commit(working_directory()).empty()) environment.emplace_back("FLAMEPROBE_DIRTY", dirty_text());
     clock_gettime(CLOCK_REALTIME_COARSE, &run.start);  // the clock of file times
     int status = 0;
+    if (obstacle.from_outside) return record_from_outside(argv + request->command, *request, environment, run);
     auto child = Child::start(argv + request->command, environment, status);
     if (!child) return complain(status, child.error().message);
 #ifdef FLAMEPROBE_HAS_LIVE
@@ -194,11 +237,7 @@ int run_command(int argc, char* argv[]) {
     run.pid = child->pid();
     run.cpu_ns = cpu_ns_of(child->usage());
     run.obstacle = !obstacle.why.empty();
-    const RunEnd end = end_run(run);
-    for (const std::string& line : end.lines) complain(0, line);
-    if (request->open && !end.picture.empty() && !show_picture(end.picture))
-        complain(0, "--open: xdg-open (package xdg-utils) could not be started");
-    return ended == 0 && !end.passed ? 3 : end_like(ended);
+    return tell_end(run, ended, request->open);
 }
 
 }  // namespace flameprobe

@@ -18,6 +18,7 @@
 #include "base/host_process.hpp"
 #include "base/proc.hpp"
 #include "command_line.hpp"
+#include "literal_out.hpp"
 #include "profile/names.hpp"
 #include "recorders.hpp"
 #include "refusal.hpp"
@@ -68,15 +69,6 @@ std::vector<CommandOption<AttachRequest>> known_options() {
     return options;
 }
 
-/// The path for the results of `pid`, as a template that stands for itself.
-std::string literal_out(const std::string& out, pid_t pid, const timespec& start) {
-    const PathFacts facts{executable_name(), static_cast<std::uint32_t>(pid), static_cast<std::uint64_t>(start.tv_sec),
-                          0, working_directory()};
-    std::string literal;
-    for (const char c : expand_path(out, facts)) literal += c == '%' ? "%%" : std::string(1, c);
-    return literal;
-}
-
 Options options_of(const AttachRequest& request, const std::string& out) {
     std::vector<std::string> lines, problems;  // each was checked when it was taken
     for (const auto& [variable, value] : request.settings.variables) lines.push_back(variable + "=" + value);
@@ -120,7 +112,7 @@ int attach_to(pid_t pid, const AttachRequest& request) {
         complain(0, hidden);
         complain(0, what_stands_still(pid));
         recorders.wait(signals.get(), request.duration_ns);
-        recorders.end();
+        recorders.end(": flameprobe run has them");
         run.cpu_ns = recorders.cpu_ns();
         for (const std::string& problem : recorders.problems()) complain(0, problem);
         failed = recorders.failed();

@@ -110,17 +110,16 @@ void Recorders::take_end(Recorder& recorder) {
 }
 
 // The clocks of those that were seen may be read up to one look before their end.
-void Recorders::tell_unseen() {
+void Recorders::tell_unseen(const std::string& advice) {
     constexpr std::uint64_t least_ns = 100 * ns_per_ms;
     const std::uint64_t waited = last_waited_ns_ - first_waited_ns_;
     if (waited < ended_cpu_ns_ + std::max(least_ns, waited / 10)) return;
     problems_.push_back("children that ended before they were seen used about " +
-                        duration_text(waited - ended_cpu_ns_) +
-                        " of CPU time, which is not in the picture: flameprobe run has them");
+                        duration_text(waited - ended_cpu_ns_) + " of CPU time, which is not in the picture" + advice);
 }
 
-void Recorders::end() {
-    if (tree_) tell_unseen();
+void Recorders::end(const std::string& advice) {
+    if (tree_) tell_unseen(advice);
     for (auto& [pid, recorder] : recorders_) recorder.ask_to_end();
     for (auto& [pid, recorder] : recorders_) take_end(recorder);
     recorders_.clear();

@@ -22,8 +22,11 @@ public:
     /// Until a descriptor is readable, the time is over, or none of the processes is recorded any more. Looks for new
     /// children meanwhile.
     void wait(int descriptor, std::uint64_t duration_ns);
-    /// Ends all, and returns when their profiles are complete.
-    void end();
+    /// What wait() does again and again.
+    void look();
+    /// Ends all, and returns when their profiles are complete. `advice` is what would have had children that were not
+    /// seen.
+    void end(const std::string& advice = {});
 
     std::size_t count() const { return recorders_.size(); }
     /// Why children are not recorded, one line each; of those that ended before they were seen, their time.
@@ -35,9 +38,8 @@ public:
 
 private:
     void add_children();
-    void look();
     void take_end(Recorder& recorder);
-    void tell_unseen();
+    void tell_unseen(const std::string& advice);
 
     const pid_t root_;
     const AttachSettings settings_;
