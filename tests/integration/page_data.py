@@ -36,8 +36,9 @@ class PageData:
         self.threads, box = Counter(), 0
         for step, thread, weight in zip(parts["box"], parts["thread"], parts["weight"]):
             box += step
-            tid, name = self.facts["threads"][thread][:2]
-            self.threads[f"{name} ({tid})"] += weight
+            if self.facts["threads"]:  # folded text has none
+                tid, name = self.facts["threads"][thread][:2]
+                self.threads[f"{name} ({tid})"] += weight
             own[names[paths[box][-1]]] += weight
             total.update(dict.fromkeys({names[of] for of in paths[box]}, weight))
         self.functions = {name: [own[name], total[name]] for name in total}
