@@ -96,8 +96,11 @@ void Ledger::note_missing(Note why, std::uint64_t used_ns) {
 }
 
 Ledger::Kind& Ledger::kind(const std::string& name, const Begin& begin) {
-    const auto [known, is_new] = kinds_.try_emplace({name, begin.routine});
-    if (is_new) known->second.begin = begin;
+    constexpr std::size_t most = 4096;
+    static constexpr const char* others = "[other threads]";
+    const bool full = kinds_.size() >= most && !kinds_.contains({name, begin.routine});
+    const auto [known, is_new] = full ? kinds_.try_emplace({others, 0}) : kinds_.try_emplace({name, begin.routine});
+    if (is_new && !full) known->second.begin = begin;
     return known->second;
 }
 
@@ -113,6 +116,7 @@ void Ledger::thread_ended(const EndedThread& ended) {
 // Where perf may not sample the kernel, less than a period may have gone by since the last sample; the remainder was in
 // the kernel.
 void Ledger::settle(ThreadId thread, std::uint64_t cpu_ns, const std::string& name, const Begin& begin) {
+    if (threads_.is_shared(thread)) return settle_unsampled(name, cpu_ns, begin);
     Kind& its = kind(name, begin);
     std::int64_t rest = static_cast<std::int64_t>(cpu_ns) - static_cast<std::int64_t>(threads_.accounted(thread));
     if (const auto period = static_cast<std::int64_t>(period_ns_); !samples_all_time_ && rest > period) {

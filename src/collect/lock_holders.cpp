@@ -52,6 +52,18 @@ void LockHolders::begin_look() {
         deadlocks_.push_back(describe(*cycle));
     }
     std::erase(cycles_, nullptr);
+    // Of a holder that ended without another sample nobody else would.
+    std::erase_if(awaiting_, [](const auto& thread) {
+        return std::ranges::all_of(thread.second, [](const auto& held) { return held.expired(); });
+    });
+}
+
+std::size_t LockHolders::memory() const {
+    constexpr std::size_t node = 3 * sizeof(void*);
+    std::size_t bytes = seen_.size() * (sizeof(Seen) + node) + last_samples_.size() * (sizeof(Held::Near) + node);
+    for (const auto& [thread, held] : awaiting_)
+        bytes += node + sizeof held + held.capacity() * (sizeof held[0] + sizeof(Held));
+    return bytes;
 }
 
 Deadlock LockHolders::describe(const LockCycle& cycle) {
@@ -208,7 +220,11 @@ std::string LockHolders::name_of(std::uint32_t tid) const {
 }
 
 StackId LockHolders::stack_with(StackId stack, const Held& held) {
-    stack = pipeline_.stacks().held_above(stack, "[held by " + held.name + "]", held.lock);
+    // Each name is a note of its own.
+    constexpr std::size_t most_names = 1024;
+    if (named_.size() < most_names) named_.insert(held.name);
+    const std::string name = named_.contains(held.name) ? held.name : "another thread";
+    stack = pipeline_.stacks().held_above(stack, "[held by " + name + "]", held.lock);
     if (held.cycle) return held.cycle->lasts ? pipeline_.stacks().note_above(stack, "[deadlock]") : stack;
     if (held.blocked != 0) {
         stack = pipeline_.stacks().stack_above(stack, held.blocked);

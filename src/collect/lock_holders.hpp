@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -104,6 +105,7 @@ public:
     StackId stack_with(StackId stack, const Held& held);
     std::vector<Deadlock> take_deadlocks() { return std::exchange(deadlocks_, {}); }
     void thread_ended(std::uint32_t tid) { seen_.erase(tid); }
+    std::size_t memory() const;  // bytes, estimated
 
 private:
     /// A blocked thread's stack, which stays true as long as the thread does not run.
@@ -131,10 +133,11 @@ private:
     LockFunctions functions_;
     std::vector<Member> chain_;  // of the wait that is being looked at
     std::unordered_map<std::uint32_t, Seen> seen_;
-    std::unordered_map<ThreadId, Held::Near> last_samples_;
+    std::unordered_map<ThreadId, Held::Near> last_samples_;                    // bounded as ThreadRegistry is
     std::unordered_map<ThreadId, std::vector<std::weak_ptr<Held>>> awaiting_;  // the holder's next sample
     std::vector<std::shared_ptr<LockCycle>> cycles_;
     std::vector<Deadlock> deadlocks_;
+    std::unordered_set<std::string> named_;  // holders that are shown by their names
 };
 
 }  // namespace flameprobe

@@ -25,7 +25,9 @@ namespace flameprobe {
 class LockSums {
 public:
     /// `waits`: for how many this one stands. `lasted_ns`: how long it was.
+    /// Of locks that are made anew for each piece of work only those with the longest waits stay.
     void add(std::uint64_t lock, double waits, std::uint64_t lasted_ns) {
+        if (sums_.size() >= most_sums) forget_shortest();
         Sum& sum = sums_[lock];
         sum.waits += waits;
         sum.longest_ns = std::max(sum.longest_ns, lasted_ns);
@@ -41,11 +43,22 @@ public:
             set_lock(counters, lock_address(lock), rounded(sums_.at(lock).waits), ns);
     }
 
+    std::size_t memory() const { return sums_.size() * (sizeof(std::pair<std::uint64_t, Sum>) + 2 * sizeof(void*)); }
+
 private:
     struct Sum {
         double waits = 0;
         std::uint64_t longest_ns = 0;
     };
+    void forget_shortest() {
+        std::vector<std::uint64_t> longest;
+        for (const auto& [lock, sum] : sums_) longest.push_back(sum.longest_ns);
+        const auto least = longest.begin() + static_cast<std::ptrdiff_t>(longest.size() / 2);
+        std::ranges::nth_element(longest, least);
+        std::erase_if(sums_, [at = *least](const auto& sum) { return sum.second.longest_ns <= at; });
+    }
+
+    static constexpr std::size_t most_sums = 8192;
     std::unordered_map<std::uint64_t, Sum> sums_;
 };
 
@@ -86,7 +99,7 @@ public:
     const std::string& problem() const { return reader_.why_refused(); }
     std::vector<Deadlock> take_deadlocks() { return holders_.take_deadlocks(); }
     void add_to(Counters& counters) const;
-    std::size_t memory() const { return registry_.memory(); }
+    std::size_t memory() const { return registry_.memory() + holders_.memory() + locks_.memory(); }
 
 private:
     void on(const ThreadSwitched& record);

@@ -175,6 +175,7 @@ void Recording::write_account() {
     summary.process_cpu_ns = used_ns();
     summary.own_cpu_ns = own_cpu_ns_;
     summary.own_memory = pipeline_.memory() + buffer_bytes_;
+    set_counter("threads that share an account with others of their name", pipeline_.threads().without_entry());
     set_counter("CPU time not sampled, ns", pipeline_.ledger().not_sampled_ns());
     if (off_cpu_) {
         off_cpu_->add_to(summary.counters);

@@ -10,6 +10,9 @@ namespace {
 constexpr std::size_t in_turn = 16;  // each costs some 10 us, where the collector is a task
 // Of a thread that is renamed for each piece of work: what comes later stays under the last of these names.
 constexpr std::uint32_t most_names = 1000;
+// With an entry of their own; and names of those that share one. So every table by ThreadId has an end.
+constexpr std::size_t most_entries = 16384, most_shared = 1024;
+constexpr const char* others = "[other threads]";
 constexpr std::uint64_t end_is_recent_ns = 2'000'000'000;
 
 std::string comm_of(const std::string& path) {
@@ -26,6 +29,13 @@ ThreadId ThreadRegistry::add(std::uint32_t tid, std::string_view name) {
     return id;
 }
 
+/// Tid 0 is of a thread without an entry of its own.
+ThreadId ThreadRegistry::add_or_share(std::uint32_t tid, std::string_view name) {
+    if (threads_.size() - unsampled_.size() < most_entries) return add(tid, name);
+    ++without_entry_;
+    return unsampled(name);
+}
+
 // The name of a thread that has ended cannot be read: it gets the main thread's, which the kernel gives to every new
 // thread; and to that one the file's.
 std::string ThreadRegistry::name_or_usual(std::string name) const {
@@ -39,12 +49,15 @@ std::string ThreadRegistry::name_of(std::uint32_t tid) const {
 }
 
 void ThreadRegistry::identify(std::uint32_t tid, Living& living) {
-    living.id = add(tid, account_name(tid));
-    living.name = threads_[living.id].thread.name;
+    std::string name = account_name(tid);
+    living.id = add_or_share(tid, name);
+    living.name = std::move(name);
     set_cpu(living);
 }
 
+// What a thread used that shares its entry is added to that at its end.
 void ThreadRegistry::set_cpu(const Living& living) {
+    if (is_shared(living.id)) return;
     threads_[living.id].cpu_ns = living.clock_ns - std::min(living.clock_ns, living.base_ns);
 }
 
@@ -72,7 +85,7 @@ ThreadId ThreadRegistry::find_late(std::uint32_t tid) {
     const auto ended = ended_.find(tid);
     if (ended == ended_.end() || living_.contains(tid)) return find(tid);
     ThreadId& entry = ended->second.entry;
-    if (entry == none) entry = add(tid, name_or_usual(ended->second.name));
+    if (entry == none) entry = add_or_share(tid, name_or_usual(ended->second.name));
     return entry;
 }
 
@@ -100,7 +113,7 @@ void ThreadRegistry::renamed(std::uint32_t tid, std::string_view name) {
     if (known == living_.end() || name.empty()) return;
     known->second.name = name;
     const ThreadId id = known->second.id;
-    if (id == none || threads_[threads_[id].shown].thread.name == name) return;
+    if (id == none || is_shared(id) || threads_[threads_[id].shown].thread.name == name) return;
     threads_[id].shown = entry_of_name(id, name);
 }
 
@@ -108,7 +121,7 @@ ThreadId ThreadRegistry::entry_of_name(ThreadId id, std::string_view name) {
     if (threads_[id].thread.name == name) return id;
     const auto [known, is_new] = later_names_.try_emplace({id, std::string(name)}, none);
     if (!is_new) return known->second;
-    if (threads_[id].later_names == most_names) {
+    if (threads_[id].later_names == most_names || threads_.size() >= most_entries) {
         later_names_.erase(known);
         return threads_[id].shown;
     }
@@ -129,24 +142,24 @@ bool ThreadRegistry::lives(ThreadId thread) const {
 ThreadId ThreadRegistry::same_thread(const ThreadRegistry& before, ThreadId thread) {
     const auto& [tid, name] = before.threads_[thread].thread;
     if (before.lives(thread) && living_.contains(tid)) return entry_of_name(find(tid), name);
-    const ThreadId id = add(tid, name);
-    threads_[id].is_name_only = true;
+    const ThreadId id = add_or_share(tid, name);
+    if (!is_shared(id)) threads_[id].is_name_only = true;
     return id;
 }
 
 void ThreadRegistry::ended(std::uint32_t tid) {
     const auto known = living_.find(tid);
     if (known == living_.end()) return;
-    if (known->second.id != none) threads_[known->second.id].ended_without_report = true;
-    ended_[tid] = {known->second.id,  known->second.base_ns, known->second.clock_ns,
-                   clocks_.time_ns(), known->second.id,      std::move(known->second.name)};
+    if (own_entry(known->second) != none) threads_[known->second.id].ended_without_report = true;
+    ended_[tid] = {own_entry(known->second), known->second.base_ns, known->second.clock_ns,
+                   clocks_.time_ns(),        known->second.id,      std::move(known->second.name)};
     living_.erase(known);
 }
 
 std::optional<ThreadId> ThreadRegistry::end_reported(std::uint32_t tid, std::uint64_t& cpu_ns) {
     Ended& ended = ended_[tid];
     if (const auto living = living_.extract(tid); !living.empty())
-        ended = {living.mapped().id, living.mapped().base_ns, 0, 0, living.mapped().id, living.mapped().name};
+        ended = {own_entry(living.mapped()), living.mapped().base_ns, 0, 0, living.mapped().id, living.mapped().name};
     const ThreadId id = std::exchange(ended.id, none);
     ended.clock_ns = cpu_ns;
     ended.time_ns = clocks_.time_ns();
@@ -159,7 +172,9 @@ std::optional<ThreadId> ThreadRegistry::end_reported(std::uint32_t tid, std::uin
 
 ThreadId ThreadRegistry::unsampled(std::string_view name) {
     const auto known = unsampled_.find(name);
-    return known != unsampled_.end() ? known->second : unsampled_.emplace(name, add(0, name)).first->second;
+    if (known != unsampled_.end()) return known->second;
+    if (unsampled_.size() >= most_shared && name != others) return unsampled(others);
+    return unsampled_.emplace(name, add(0, name)).first->second;
 }
 
 std::vector<ThreadRegistry::Running> ThreadRegistry::running() const {
@@ -167,9 +182,9 @@ std::vector<ThreadRegistry::Running> ThreadRegistry::running() const {
     for (const auto& [tid, living] : living_) {
         if (living.clock_ns <= living.base_ns) continue;
         const std::uint64_t used = living.clock_ns - living.base_ns;
-        const std::uint64_t told = living.id == none ? 0 : accounted(living.id);
+        const std::uint64_t told = own_entry(living) == none ? 0 : accounted(living.id);
         const bool is_main = !threads_.empty() && threads_.front().thread.tid == tid;
-        found.push_back({tid, used, used - std::min(used, told), living.id != none, is_main});
+        found.push_back({tid, used, used - std::min(used, told), own_entry(living) != none, is_main});
     }
     return found;
 }
@@ -177,7 +192,7 @@ std::vector<ThreadRegistry::Running> ThreadRegistry::running() const {
 void ThreadRegistry::read(std::uint32_t tid, Living& living) {
     const std::uint64_t clock = clocks_.thread_ns(tid);
     if (clock == 0) {  // it has ended, and its clock with it
-        if (living.id != none) threads_[living.id].ended_without_report = true;
+        if (own_entry(living) != none) threads_[living.id].ended_without_report = true;
         return;
     }
     living.ran = false;
@@ -209,7 +224,7 @@ void ThreadRegistry::resume() {
     for (const std::uint32_t tid : clocks_.threads()) {
         if (ended_.contains(tid)) continue;
         Living& living = living_[tid];
-        const std::uint64_t already = living.id == none ? 0 : threads_[living.id].cpu_ns;
+        const std::uint64_t already = own_entry(living) == none ? 0 : threads_[living.id].cpu_ns;
         living.clock_ns = clocks_.thread_ns(tid);
         living.base_ns = living.clock_ns - std::min(living.clock_ns, already);
     }

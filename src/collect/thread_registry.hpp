@@ -70,8 +70,12 @@ public:
     /// The thread reported its CPU clock at its end (EndedThreads). `cpu_ns` becomes the part of it that counts, and
     /// goes into the thread's account; nullopt if it has none, since it was not sampled.
     std::optional<ThreadId> end_reported(std::uint32_t tid, std::uint64_t& cpu_ns);
-    /// For threads with this name that ended without being sampled: one account for all of them, with tid 0.
+    /// For threads with this name that ended without being sampled, and for all that come when there are 16,384: one
+    /// account for all of them, with tid 0. Beyond 1,024 names there is one for the rest.
     ThreadId unsampled(std::string_view name);
+    bool is_shared(ThreadId thread) const { return threads_[thread].thread.tid == 0; }
+    /// Threads that were sampled and have no account of their own.
+    std::uint64_t without_entry() const { return without_entry_; }
     void used(ThreadId thread, std::uint64_t cpu_ns) { threads_[thread].cpu_ns += cpu_ns; }
     std::uint64_t behind_ns() const { return clocks_.behind_ns(); }
     /// A thread that lives and has used CPU time, as last read.
@@ -143,6 +147,10 @@ private:
     };
 
     ThreadId add(std::uint32_t tid, std::string_view name);
+    ThreadId add_or_share(std::uint32_t tid, std::string_view name);
+    ThreadId own_entry(const Living& living) const {
+        return living.id == none || is_shared(living.id) ? none : living.id;
+    }
     ThreadId entry_of_name(ThreadId id, std::string_view name);
     bool lives(ThreadId thread) const;
     Living& living_of(std::uint32_t tid);
@@ -168,7 +176,7 @@ private:
     std::map<std::string, ThreadId, std::less<>> unsampled_;
     std::map<std::pair<ThreadId, std::string>, ThreadId> later_names_;
     std::vector<std::uint32_t> to_visit_;  // tids, whose clocks are read in turn
-    std::uint64_t accounted_ = 0;
+    std::uint64_t accounted_ = 0, without_entry_ = 0;
 };
 
 }  // namespace flameprobe
