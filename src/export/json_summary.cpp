@@ -14,6 +14,7 @@
 #include "export/output.hpp"
 #include "export/text.hpp"
 #include "outside/counters.hpp"
+#include "render/answer.hpp"
 #include "render/function_totals.hpp"
 #include "render/run_facts.hpp"
 
@@ -254,6 +255,9 @@ void write_json(const NamedProfile& profile, const ByteSink& out) {
     Json all = {
         {"format", "flameprobe-summary"}, {"format_version", 2}, {"written_by", "FlameProbe " FLAMEPROBE_VERSION}};
     add_stacks(all, profile, totals);
+    all["answers"] = Json::array();
+    for (const Answer& one : answers(profile))
+        all["answers"].push_back({{"event", one.event}, {"sentence", one.sentence}});
     if (profile.has_run) {
         all["run"] = run(profile);
         all["sampling"] = sampling(profile);

@@ -1,6 +1,7 @@
 #include "base/binary_text.hpp"
 #include "export/output.hpp"
 #include "export/text.hpp"
+#include "render/answer.hpp"
 #include "render/run_facts.hpp"
 #include "render/text.hpp"
 #include "symbolize/named_profile.hpp"
@@ -39,6 +40,8 @@ private:
         add("start", utc_text(run.start_unix_ns));
         add("duration", seconds(profile_.summary.duration_ns));
         add("complete", profile_.summary.complete ? "yes" : "no");
+        for (const Answer& one : answers(profile_))
+            add(one.event == short_event_name(profile_.run.event) ? "answer" : "answer " + one.event, one.sentence);
     }
     void facts() {
         for (const RunFact& fact : profile_.run.facts) add(fact.name, fact.value);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/binary_text.hpp"
+#include "render/answer.hpp"
 #include "render/call_tree.hpp"
 #include "render/function_totals.hpp"
 #include "render/page_parts.hpp"
@@ -140,6 +141,7 @@ Result<PageData> page_data(const NamedProfile& profile, const Palette& palette, 
     facts["waiting"] = counts_waiting(profile.run);
     facts["title"] = clean_text(options.title.empty() ? default_title(profile) : options.title);
     facts["subtitle"] = clean_text(options.subtitle.empty() ? default_subtitle(profile) : options.subtitle);
+    facts["answer"] = sides == nullptr ? answer(profile) : "";
     facts["isTime"] = weighs_nanoseconds(profile.run);
     facts["sampling"] = profile.run.period_ns;  // between two samples
     facts["bin"] = profile.bin_ns;

@@ -9,6 +9,7 @@
 
 #include "base/binary_text.hpp"
 #include "outside/byte_stream.hpp"
+#include "render/answer.hpp"
 #include "render/assets.hpp"
 #include "render/call_tree.hpp"
 #include "render/describe.hpp"
@@ -134,6 +135,7 @@ std::string preview_element(const Preview& preview, const FlameGraphOptions& opt
 
 struct PageText {
     std::string title, subtitle;
+    std::string answer;
     std::string summary;  // markup
     std::vector<Fact> facts;
     std::string heading;  // of the facts, markup
@@ -155,12 +157,13 @@ Result<void> write_page(const NamedProfile& profile, const FlameGraphOptions& op
         if (!its) return its.error();
         elements += data_elements("-" + other.run.event, *its);
     }
-    const std::string title = page_xml(text.title), subtitle = page_xml(text.subtitle);
+    const std::string title = page_xml(text.title), subtitle = page_xml(text.subtitle), answer = page_xml(text.answer);
     const std::string facts =
         lock_markup(profile) + page_facts(text.facts, data->min_width, text.heading, process_rows(profile));
     PageTemplate()
         .set("@TITLE@", title)
         .set("@SUBTITLE@", subtitle)
+        .set("@ANSWER@", answer)
         .set("@SUMMARY@", text.summary)
         .set("@LOADING@", "")
         .set("@PREVIEW@", preview_element(*preview, options))
@@ -181,8 +184,8 @@ Result<void> write_html(const NamedProfile& profile, const FlameGraphOptions& op
     if (const std::string names = name_advice(profile); !names.empty()) heading += ". " + names;
     return write_page(profile, options, nullptr,
                       {options.title.empty() ? default_title(profile) : options.title,
-                       options.subtitle.empty() ? default_subtitle(profile) : options.subtitle, summary_table(profile),
-                       all_facts(profile), page_xml(heading)},
+                       options.subtitle.empty() ? default_subtitle(profile) : options.subtitle, answer(profile),
+                       summary_table(profile), all_facts(profile), page_xml(heading)},
                       out);
 }
 
@@ -192,8 +195,8 @@ Result<void> write_comparison_html(const NamedProfile& profile, const PageSides&
         "<p>The interactive views need JavaScript. What changed:</p>\n<pre>" + xml_lines(sides.summary) + "</pre>";
     return write_page(profile, options, &sides,
                       {options.title.empty() ? "Comparison" : options.title,
-                       options.subtitle.empty() ? sides.names[0] + " → " + sides.names[1] : options.subtitle, summary,
-                       sides.facts, "How this was compared"},
+                       options.subtitle.empty() ? sides.names[0] + " → " + sides.names[1] : options.subtitle, "",
+                       summary, sides.facts, "How this was compared"},
                       out);
 }
 
@@ -206,11 +209,12 @@ std::string live_page(const NamedProfile* profile, const std::string& waits_for)
             preview = preview_element(*markup, options);
     const std::string title = profile == nullptr ? "Live profile" : page_xml(default_title(*profile)),
                       subtitle = profile == nullptr ? "" : page_xml(default_subtitle(*profile)),
-                      words = page_xml(waits_for);
+                      words = page_xml(waits_for), told = profile == nullptr ? "" : page_xml(answer(*profile));
     const std::string policy = std::string(assets::page_policy) + "; connect-src 'self'";
     PageTemplate()
         .set("@TITLE@", title)
         .set("@SUBTITLE@", subtitle)
+        .set("@ANSWER@", told)
         .set("@LOADING@", words)
         .set("@SUMMARY@", "<p>The live page needs JavaScript. Without it: flameprobe top PID.</p>")
         .set("@PREVIEW@", preview)
@@ -227,12 +231,11 @@ Result<std::string> live_page_data(const NamedProfile& profile, const FlameGraph
     if (!palette) return palette.error();
     const auto data = page_data(profile, *palette, options);
     if (!data) return data.error();
-    nlohmann::ordered_json answer = {{"title", clean_text(default_title(profile))},
-                                     {"subtitle", clean_text(default_subtitle(profile))},
-                                     {"running", running},
-                                     {"event", short_event_name(profile.run.event)},
-                                     {"events", profile.shown_events},
-                                     {"facts", nlohmann::ordered_json::array()}};
+    nlohmann::ordered_json answer = {
+        {"title", clean_text(default_title(profile))},  {"subtitle", clean_text(default_subtitle(profile))},
+        {"answer", ::flameprobe::answer(profile)},      {"running", running},
+        {"event", short_event_name(profile.run.event)}, {"events", profile.shown_events},
+        {"facts", nlohmann::ordered_json::array()}};
     for (const Fact& fact : run_facts(profile))
         answer["facts"].push_back({clean_text(fact.label), clean_text(fact.value)});
     answer["profile"] = data->facts;

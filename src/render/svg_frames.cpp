@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "render/answer.hpp"
 #include "render/call_tree.hpp"
 #include "render/describe.hpp"
 #include "render/flame_graph.hpp"
@@ -203,9 +204,12 @@ Result<SvgPage> page_of(const NamedProfile& profile, const FlameGraphOptions& op
     page.legend = legend_of(profile, *tree, *palette, roles, classes);
     page.shades = used_shades(profile, *tree, *palette, roles, page.legend, classes);
     page.facts = run_facts(profile);
+    if (std::string sentence = answer(profile); profile.has_run && !sentence.empty())
+        page.facts.insert(page.facts.begin(), {"Answer", std::move(sentence)});
     if (options.brief)
         std::erase_if(page.facts, [](const Fact& fact) {
-            return fact.label != "Command" && fact.label != "Run" && fact.label != "Samples" && fact.label != "Time";
+            return fact.label != "Answer" && fact.label != "Command" && fact.label != "Run" &&
+                   fact.label != "Samples" && fact.label != "Time";
         });
     page.width = options.width;
     page.rows = tree->depth + 1;

@@ -597,7 +597,7 @@ int main(void) {
         self.assertLess(ages["turn_site"][1], ages["old_site"][0])
         self.assertEqual(ages["main"][1], ages["old_site"][1])
         table = render("--event", "heap-end", "--top", "20", profile).stdout
-        self.assertRegex(table.splitlines()[1], r"total +mean age +oldest +function")
+        self.assertRegex(table.splitlines()[2], r"total +mean age +oldest +function")
         self.assertRegex(render("--event", "heap-end", "--info", profile).stdout, r"\nAge: +allocated [\d.]+ \S+ before the end")
         with self.subTest("until the site's first blocks were freed they are the oldest"):
             # The host sleeps for 50 ms before the site's second turn.

@@ -232,8 +232,9 @@ class Totals(Case):
         for row in told["functions"]:
             self.assertEqual((round(row["self_share"] * whole), round(row["total_share"] * whole)), (row["self_ns"], row["total_ns"]))
         top = render(result.path("fprobe"), "--top", str(len(told["functions"]))).stdout.splitlines()
+        self.assertEqual(top[1], told["answers"][0]["sentence"])
         self.assertRegex(top[0], rf"^{re.escape(duration(whole))} of CPU time in .*, {told['samples']['taken']:,} samples$")
-        rows = [re.match(r" *(\S+ \S+) +([\d.]+)% +(\S+ \S+) +([\d.]+)%  ", line).groups() for line in top[2:]]
+        rows = [re.match(r" *(\S+ \S+) +([\d.]+)% +(\S+ \S+) +([\d.]+)%  ", line).groups() for line in top[3:]]
         share = lambda part: f"{100 * part / whole:.2f}"
         self.assertEqual(rows, [(duration(row["self_ns"]), share(row["self_ns"]), duration(row["total_ns"]), share(row["total_ns"]))
                                 for row in told["functions"]])
@@ -307,15 +308,19 @@ class Totals(Case):
                     self.assertGreater(told["cpu_time"]["sampled_ns"], 2 * told["samples"]["taken"] * told["sampling"]["period_ns"])
 
     def test_what_run_says_is_in_the_tables(self):
-        """The shares of its first line at the end, and the paths of the others."""
+        """The answer is the same in every output, its share is its function's in the table; then come the paths."""
         ran = run([COMMAND, "run", "-F", "3989", "-o", "x", "--", host("ends"), "return", "700"], self.directory)
         *_, where, page, picture = [line.removeprefix("flameprobe: ") for line in ran.stderr.splitlines() if "better: " not in line]
         self.assertEqual([page, picture], ["x.html", "x.svg"])
         told = json.loads(render(self.directory / "x.fprobe", "-f", "json", "-o", "-").stdout)
-        said = {name: int(share) for share, name in re.findall(r"(\d+) % ([^,]+)", where)}
-        checked = {row["name"]: int(100 * row["self_ns"] / told["stack_ns"] + 0.5) for row in told["functions"] if row["name"] in said}
-        self.assertGreater(len(checked), 0, where)
-        self.assertEqual(checked, {name: said[name] for name in checked})
+        self.assertEqual(told["answers"], [{"event": "cpu", "sentence": where}])
+        self.assertLessEqual(len("flameprobe: " + where), 100)
+        self.assertIn(f"\nanswer: {where}\n", (self.directory / "x.txt").read_text())
+        for picture in ("x.html", "x.svg"):
+            self.assertIn(f">{html_module.escape(where, quote=False)}<", (self.directory / picture).read_text(), picture)
+        self.assertEqual(PageData.of_page((self.directory / "x.html").read_text()).facts["answer"], where)
+        share, name = re.match(r"(\d+) % in ([^,:( ]+)", where).groups()
+        self.assertEqual({round(100 * row["total_ns"] / told["stack_ns"]) for row in told["functions"] if row["name"] == name}, {int(share)}, where)
 
     def test_ordinary_user(self):
         user = ordinary_user(self)
@@ -374,7 +379,7 @@ class Totals(Case):
                 top = render("--event", event, file, "--top", "1000").stdout.splitlines()
                 self.assertTrue(top[0].startswith(f"{duration(whole)} of {what} in "), top[0])
                 share = lambda part: f"{100 * part / whole:.2f}%"
-                self.assertEqual([re.match(r" *(\S+ \S+) +(\S+%) +(\S+ \S+) +(\S+%)  ", line).groups() for line in top[2:]],
+                self.assertEqual([re.match(r" *(\S+ \S+) +(\S+%) +(\S+ \S+) +(\S+%)  ", line).groups() for line in top[3:]],
                                  [(duration(row["self_ns"]), share(row["self_ns"]), duration(row["total_ns"]), share(row["total_ns"])) for row in told["functions"]])
                 boxes = re.findall(r"<g class=[^>]*><title>([^<\n]*)\n([^<\n]*)", svg)
                 drawn_once = Counter(html_module.unescape(name) for name, _ in boxes)

@@ -165,30 +165,32 @@ std::vector<std::string> pictures_of_other_events(const std::vector<std::string>
     return others;
 }
 
-/// The line of that key in the provenance beside the picture; empty if it has none.
-std::string line_of_provenance(const std::string& stem, const std::string& key) {
+/// The lines of the provenance beside the picture whose key begins so.
+std::vector<std::string> lines_of_provenance(const std::string& stem, const std::string& key) {
+    std::vector<std::string> found;
     std::istringstream lines(read_small_file((stem + ".txt").c_str()).value_or(""));
     for (std::string line; std::getline(lines, line);)
-        if (line.starts_with(key + ": ")) return line.substr(key.size() + 2);
-    return {};
+        if (const std::size_t colon = line.find(": "); line.starts_with(key) && colon != line.npos)
+            found.push_back(line.substr(colon + 2));
+    return found;
 }
 
-/// Where the time went, and what would make the picture better. Names are those of the folded text beside it; nothing
-/// is said where there is none.
+/// The answer of each event, which was computed as the picture was drawn, and what would make the picture better.
 std::vector<std::string> words_of(const std::string& picture, const FinishedRun& run, std::uint64_t samples,
                                   bool brief) {
     const std::string stem = picture.substr(0, picture.rfind('.')), folded = stem + ".folded";
+    std::vector<std::string> lines;
+    if (is_of_run(stem + ".txt", run.start)) lines = lines_of_provenance(stem, "answer");
     std::error_code unreadable;
     constexpr std::uintmax_t most_bytes = std::uintmax_t{64} << 20;
     if (!is_of_run(folded, run.start) || std::filesystem::file_size(folded, unreadable) > most_bytes || unreadable)
-        return {};
+        return lines;
     Progress progress;
     const auto profile = load_inputs({folded}, Arguments(), progress);
     progress.clear();
-    if (!profile) return {};
-    std::vector<std::string> lines = {
-        where_the_time_went(*profile),
-        what_would_be_better(*profile, samples, line_of_provenance(stem, "names"), brief)};
+    if (!profile) return lines;
+    const auto names = lines_of_provenance(stem, "names: ");
+    lines.push_back(what_would_be_better(*profile, samples, names.empty() ? "" : names.front(), brief));
     std::erase(lines, "");
     return lines;
 }

@@ -4,39 +4,11 @@
 #include <map>
 #include <vector>
 
-#include "render/describe.hpp"
 #include "render/text.hpp"
 
 namespace flameprobe {
 
 namespace {
-
-constexpr std::string_view call_note = "[kernel: ", call_function = "__x64_sys_";
-
-/// The system call that a frame of the kernel stands for; empty: none.
-std::string_view call_of(std::string_view name) {
-    if (name.starts_with(call_note) && name.ends_with(']'))
-        return name.substr(call_note.size(), name.size() - call_note.size() - 1);
-    return name.starts_with(call_function) ? name.substr(call_function.size()) : std::string_view();
-}
-
-/// What a stack that ends at `node` was doing.
-std::string doing(const NamedProfile& profile, NodeId node) {
-    const auto shown = [&profile](NodeId id) { return short_name(profile, profile.function_of(id)); };
-    std::string call = "kernel";
-    const NodeId leaf = node;
-    const auto is_kernel = [&](NodeId id) {
-        return profile.function(id).kind == FrameKind::kernel ||
-               profile.name(profile.nodes[id].frame).starts_with("[kernel");
-    };
-    if (!is_kernel(leaf)) return shown(leaf);
-    for (; node != 0 && is_kernel(node); node = profile.nodes[node].parent) {
-        if (const auto name = call_of(profile.name(profile.nodes[node].frame)); !name.empty()) call = name;
-    }
-    // The first frame of all is the thread.
-    const bool has_caller = node != 0 && profile.nodes[node].parent != 0;
-    return has_caller ? call + " in " + shown(node) : call == "kernel" ? shown(leaf) : call;
-}
 
 /// The weights of leaves that tell of what is missing.
 struct Missing {
@@ -70,34 +42,8 @@ struct Missing {
 
 }  // namespace
 
-std::string where_the_time_went(const NamedProfile& profile) {
-    constexpr std::size_t most = 3, longest_name = 60;
-    constexpr std::uint64_t least_percent = 3;
-    std::map<std::string, std::uint64_t> sums;
-    std::uint64_t all = 0;
-    for (const NamedCount& count : profile.counts) {
-        if (count.weight == 0) continue;
-        all += count.weight;
-        sums[doing(profile, count.node)] += count.weight;
-    }
-    std::vector<std::pair<std::string, std::uint64_t>> heaviest(sums.begin(), sums.end());
-    std::stable_sort(heaviest.begin(), heaviest.end(),
-                     [](const auto& a, const auto& b) { return a.second > b.second; });
-    std::string text;
-    for (std::size_t i = 0; i < std::min(heaviest.size(), most); ++i) {
-        const auto percent = static_cast<std::uint64_t>(
-            100.0 * static_cast<double>(heaviest[i].second) / static_cast<double>(all) + 0.5);
-        if (percent < least_percent) break;
-        std::string name = heaviest[i].first;
-        if (name.size() > longest_name) name = name.substr(0, longest_name) + "...";
-        text += (text.empty() ? "" : ", ") + std::to_string(percent) + " % " + name;
-    }
-    return text;
-}
-
 std::string what_would_be_better(const NamedProfile& profile, std::uint64_t samples, const std::string& names,
                                  bool brief) {
-    constexpr std::uint64_t few = 100;
     const Missing missing(profile);
     if (!names.empty()) return "better: " + names;
     if (const auto share = missing.much(missing.lost); !share.empty())
@@ -117,8 +63,6 @@ std::string what_would_be_better(const NamedProfile& profile, std::uint64_t samp
         return "better: " + share +
                " of the time is in the kernel, whose frames this user may not see: sudo sysctl "
                "kernel.perf_event_paranoid=1 kernel.kptr_restrict=0";
-    if (samples < few)
-        return "better: " + count_text(samples) + " samples are few; a longer run or a higher -F takes more";
     return {};
 }
 

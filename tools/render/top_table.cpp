@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "export/text.hpp"
+#include "render/answer.hpp"
 #include "render/describe.hpp"
 #include "render/function_totals.hpp"
 #include "render/run_facts.hpp"
@@ -49,6 +50,7 @@ std::string top_table(const NamedProfile& profile, std::uint64_t rows, SortBy so
     });
     const std::size_t shown = std::min<std::uint64_t>(rows, functions.size());
     std::string out = default_subtitle(profile) + "\n";
+    if (const std::string sentence = answer(profile); !sentence.empty()) out += sentence + "\n";
     out += right_aligned("self", 12) + right_aligned("", 9) + right_aligned("total", 12) + right_aligned("", 9) +
            (profile.has_ages ? right_aligned("mean age", 11) + right_aligned("oldest", 11) : "") + "  function\n";
     for (std::size_t i = 0; i < shown; ++i) {

@@ -15,23 +15,12 @@ NamedProfile profile_of(const std::string& folded) {
     REQUIRE(reader.finish());
     return profile;
 }
-std::string words_of(const std::string& folded) { return where_the_time_went(profile_of(folded)); }
 std::string better(const std::string& folded, std::uint64_t samples = 1000, const std::string& names = {},
                    bool brief = false) {
     return what_would_be_better(profile_of(folded), samples, names, brief);
 }
 
 }  // namespace
-
-TEST_CASE("where the time went is told by functions, and by system calls with who made them") {
-    CHECK(words_of("t;main;parse 62\nt;main;Queue::pop;[kernel: futex] 21\nt;main;a 10\nt;main;b 7\n") ==
-          "62 % parse, 21 % futex in Queue::pop, 10 % a");
-    CHECK(words_of(
-              "t;main;get;entry_SYSCALL_64_[k];__x64_sys_read_[k];copy_[k] 3\nt;main;get;entry_SYSCALL_64_[k] 1\n") ==
-          "75 % read in get, 25 % kernel in get");
-    CHECK(words_of("t;main;f;g_[i] 50\nt;main;h;g_[i] 49\nt;x 1\n") == "99 % g");
-    CHECK(words_of("t;[kernel: execve] 4\n") == "100 % execve");
-}
 
 TEST_CASE("what would make a picture better is one thing, and nothing where little is missing") {
     CHECK(better("t;main;parse 95\nt;main;[libz.so.1+0x4970] 5\n").empty());
@@ -46,6 +35,5 @@ TEST_CASE("what would make a picture better is one thing, and nothing where litt
         better("t;f;[not sampled] 20\nt;main;parse 80\n").starts_with("better: no sample covers 20.0 % of the time; "));
     CHECK(
         better("t;f;[not sampled] 20\nt;main;parse 80\n", 1000, {}, true).ends_with("briefly; a higher -F takes more"));
-    CHECK(better("t;main;parse 9\n", 9) == "better: 9 samples are few; a longer run or a higher -F takes more");
     CHECK(better("t;main;[JIT code] 9\n", 9, "use --flag") == "better: use --flag");
 }

@@ -171,11 +171,8 @@ std::string answer_of(const ScalingReport& scaling, const std::string& unit) {
 std::string answer_of(const PointReport& point) {
     if (point.runs.empty()) return point.title + ": failed.";
     std::string text = point.title + ": " + cost_text(point.cost) + " of CPU time per " + one_of(point.unit);
-    const auto dearest = std::find_if(point.functions.begin(), point.functions.end(),
-                                      [](const FunctionCost& one) { return one.name != "[not sampled]"; });
-    if (dearest != point.functions.end() && point.cost.mean > 0)
-        text += ", most of it in " + shown_name(dearest->name) + " (" +
-                percent_text(dearest->cost.mean, point.cost.mean) + ")";
+    for (const auto& run : point.runs)
+        if (!run.answer.empty()) return text + ": " + run.answer + ".";
     return text + ".";
 }
 

@@ -13,6 +13,7 @@
 #include "merge.hpp"
 #include "outside/byte_stream.hpp"
 #include "outside/reader.hpp"
+#include "render/answer.hpp"
 #include "render/function_totals.hpp"
 #include "symbolize/load.hpp"
 #include "symbolize/raw_profile.hpp"
@@ -87,6 +88,7 @@ Result<void> add_allocations(const std::string& path, const Window& window, Symb
 Result<ProfileTotals> profile_totals(const std::vector<std::string>& profiles, const Window& window, SymbolCache& cache,
                                      const Events& wanted) {
     ProfileTotals sum;
+    std::uint64_t most = 0;
     for (const std::string& path : profiles) {
         const auto profile = load(path, window, cache);
         if (!profile) return profile.error();
@@ -102,6 +104,10 @@ Result<ProfileTotals> profile_totals(const std::vector<std::string>& profiles, c
         }
         const std::uint64_t of_each = weighs_nanoseconds(profile->run) ? 1 : 0;  // other weights are no time
         const Totals totals = function_totals(*profile);
+        if (totals.samples > most) {
+            most = totals.samples;
+            sum.answer = answer(*profile);
+        }
         sum.samples += total_hits(*profile);
         sum.sampled_ns += totals.samples * of_each;
         for (const auto& [name, amount] : profile->work) sum.work[name] += amount;

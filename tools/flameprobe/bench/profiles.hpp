@@ -26,6 +26,7 @@ struct ProfileTotals {
     std::uint64_t samples = 0;
     std::uint64_t sampled_ns = 0;
     std::uint64_t own_cpu_ns = 0;  // FlameProbe's, over the whole life
+    std::string answer;            // of the profile with most of the time
     std::vector<std::string> warnings;
 };
 

@@ -62,6 +62,7 @@ std::string run_record_json(const RunRecord& run) {
         {"ipc", number_or_null(run.ipc)}};
     visit_counts(run, [&json](const char* name, const auto& value) { json[name] = value; });
     json["waits"] = run.waits;
+    json["answer"] = run.answer;
     json["remarks"] = run.remarks;
     json["functions"] = std::move(functions);
     json["allocations"] = std::move(allocations);
@@ -83,6 +84,7 @@ Result<RunRecord> read_run(const std::string& text, const std::string& run_name)
     if (json.contains("ipc")) run.ipc = optional_number(json, "ipc");
     visit_counts(run, [&json](const char* name, auto& value) { json.at(name).get_to(value); });
     run.waits = json.value("waits", WaitTimes());
+    run.answer = json.value("answer", "");
     run.remarks = json.at("remarks").get<std::vector<std::string>>();
     for (const auto& [name, time] : json.at("functions").items())
         run.functions[name] = {time.at(0).get<std::uint64_t>(), time.at(1).get<std::uint64_t>()};
@@ -155,6 +157,7 @@ Result<void> read_profiles(const FinishedBenchRun& run, SymbolCache& cache, RunR
     const auto totals = profile_totals(paths, {record.from_unix_ns, record.to_unix_ns}, cache, run.events);
     if (!totals) return totals.error();
     record.functions = totals->functions;
+    record.answer = totals->answer;
     record.waits = totals->waits;
     record.allocations = totals->allocations;
     if (run.events.waits && record.waits.empty())

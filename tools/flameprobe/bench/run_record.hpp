@@ -52,6 +52,7 @@ struct RunRecord {
     std::uint64_t voluntary_switches = 0, involuntary_switches = 0;  // of the program's whole life, as wait4 tells
     std::uint64_t minor_faults = 0, major_faults = 0, peak_kib = 0;
     WaitTimes waits;                   // empty if they were not asked for, or not measured
+    std::string answer;                // where the CPU time went
     std::vector<std::string> remarks;  // for a person
     std::map<std::string, FunctionTime> functions;
     std::map<std::string, FunctionAllocations> allocations;  // empty if they were not asked for

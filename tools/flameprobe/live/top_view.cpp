@@ -8,6 +8,7 @@
 #include "base/number.hpp"
 #include "export/text.hpp"
 #include "outside/counters.hpp"
+#include "render/answer.hpp"
 #include "render/describe.hpp"
 #include "render/function_totals.hpp"
 #include "render/run_facts.hpp"
@@ -95,6 +96,7 @@ public:
                                  (options_.running ? "" : "  ended"));
         const auto stacks = deadlocked_stacks(profile_);
         for (const std::string& deadlock : deadlocks(profile_.summary.counters)) add_deadlock(deadlock, stacks);
+        if (const std::string sentence = answer(profile_); !sentence.empty()) add(LineKind::text, sentence);
         const std::size_t part = std::max<std::size_t>(options_.rows / 6, 1);
         list("THREAD", threads_of(profile_, part));
         list("SCOPE", scopes_of(profile_, totals_, part));

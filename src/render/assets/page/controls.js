@@ -86,6 +86,7 @@ export function offerEvents(profile) {
   if (profile.event !== profile.events[0]) {
     document.title = find("title").textContent = profile.title;
     find("subtitle").textContent = profile.subtitle;
+    find("answer").textContent = profile.answer;
   }
   if (profile.events.length < 2) return;
   const select = find("events");

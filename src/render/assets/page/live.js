@@ -58,6 +58,7 @@ export class Live {
     if (this.page && profile.event !== this.page.profile.event) return location.reload();
     document.title = document.querySelector("h1").textContent = data.title;
     find("subtitle").textContent = data.subtitle;
+    find("answer").textContent = data.answer;
     const list = document.querySelector(".facts dl");
     list.textContent = "";
     for (const [label, value] of data.facts) {

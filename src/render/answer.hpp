@@ -1,0 +1,39 @@
+// The answer: in one sentence, what a profile's reader would find in its picture. A pure function of the profile, which
+// every output shows as it is.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "symbolize/named_profile.hpp"
+
+namespace flameprobe {
+
+struct Answer {
+    std::string event;     // "cpu", "offcpu", "alloc", ...
+    std::string sentence;  // clean text of at most `longest_answer` columns
+};
+
+/// With "flameprobe: " before it a line of 100.
+inline constexpr std::size_t longest_answer = 88;
+
+/// Of the profile's event: the heaviest path of own code by total time, cut where it stops being one story, and what
+/// that spends its time on; of several processes first whose time it is; of waiting what could be changed. Shares are
+/// of all weight. Of too few samples it says how long to run instead. Empty without samples. `running`: the CPU time
+/// beside which a profile of waiting waits; null: the threads' clocks tell it.
+std::string answer(const NamedProfile& profile);
+
+/// Of all of the profile's events, its own first.
+std::vector<Answer> answers(const NamedProfile& profile);
+
+/// Whether samples are too few for any answer.
+bool has_few_samples(const NamedProfile& profile);
+
+// For this folder.
+
+/// "94 %", "<1 %", ">99 %".
+std::string whole_percent(std::uint64_t part, std::uint64_t whole);
+std::string answer_of_waits(const NamedProfile& profile);
+std::string in_sentence(std::string_view name);  // bounded
+
+}  // namespace flameprobe
