@@ -4,8 +4,13 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <sys/random.h>
 #include <unistd.h>
 
+#include <cstdint>
+
+#include "base/clock.hpp"
+#include "base/hash.hpp"
 #include "base/host_process.hpp"
 #include "base/paths.hpp"
 #include "base/proc.hpp"
@@ -84,10 +89,10 @@ Result<OutputDirectory> OutputDirectory::of(std::string_view path) {
 std::string OutputDirectory::obstacle(const std::string& name) const {
     struct stat found {};
     if (!status(name, found)) return {};
-    if (S_ISLNK(found.st_mode)) return "is a symbolic link, which is not followed";
-    if (S_ISDIR(found.st_mode)) return "is a directory";
-    if (!S_ISREG(found.st_mode)) return "is no regular file";
-    if (found.st_uid != ::geteuid()) return "belongs to another user";
+    if (S_ISLNK(found.st_mode)) return "is a symbolic link" + whose(found) + ", which is not followed";
+    if (S_ISDIR(found.st_mode)) return "is a directory" + whose(found);
+    if (!S_ISREG(found.st_mode)) return "is no regular file" + (whose(found).empty() ? "" : " but one" + whose(found));
+    if (found.st_uid != ::geteuid()) return "belongs to user " + std::to_string(found.st_uid);
     if ((found.st_mode & S_IWOTH) != 0) return "may be written by every user";
     return {};
 }
@@ -109,15 +114,42 @@ int OutputDirectory::rename(const std::string& from, const std::string& to) cons
     return ::renameat(directory_.get(), from.c_str(), directory_.get(), to.c_str()) == 0 ? 0 : errno;
 }
 
+// Network file systems (NFS, 9p, most of FUSE) cannot do that at once (EINVAL); a folder that is not empty no rename
+// replaces there either.
+bool OutputDirectory::rename_to_unused(const std::string& from, const OutputDirectory& to,
+                                       const std::string& name) const {
+    if (::renameat2(descriptor(), from.c_str(), to.descriptor(), name.c_str(), RENAME_NOREPLACE) == 0) return true;
+    if (errno != EINVAL) return false;
+    struct stat found {};
+    if (!to.status(name, found)) return ::renameat(descriptor(), from.c_str(), to.descriptor(), name.c_str()) == 0;
+    errno = EEXIST;
+    return false;
+}
+
+Result<OutputDirectory> OutputDirectory::directory_in(const std::string& name) const {
+    Descriptor inside(::openat(directory_.get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!inside) return Error{error_text(errno)};
+    return OutputDirectory(std::move(inside));
+}
+
 void OutputDirectory::remove(const std::string& name) const { ::unlinkat(directory_.get(), name.c_str(), 0); }
 
 int OutputDirectory::failure_to_write() const {
-    const std::string trial = ".flameprobe." + std::to_string(::getpid()) + ".tmp";
+    const std::string trial = ".flameprobe." + chance_name();
     const Descriptor file = create(trial, 0600);
     if (!file) return errno;
     const int error = ::write(file.get(), "\n", 1) == 1 ? 0 : errno;
     remove(trial);
     return error;
+}
+
+uid_t OutputDirectory::owner_of_new() const {
+    const std::string trial = ".flameprobe." + chance_name();
+    const Descriptor file = create(trial, 0600);
+    struct stat made {};
+    if (!file || ::fstat(file.get(), &made) != 0) return ::geteuid();
+    remove(trial);
+    return made.st_uid;
 }
 
 bool OutputDirectory::is_private() const {
@@ -139,7 +171,20 @@ std::string numbered(const std::string& stem, unsigned number) {
     return number == 1 ? stem : stem + "." + std::to_string(number);
 }
 
+std::string chance_name() {
+    std::uint64_t chance = 0;
+    if (::getrandom(&chance, sizeof chance, GRND_NONBLOCK) != sizeof chance)
+        chance = splitmix64(monotonic_ns() ^ reinterpret_cast<std::uintptr_t>(&chance));
+    char digits[13];
+    ::snprintf(digits, sizeof digits, "%012llx", static_cast<unsigned long long>(chance >> 16));
+    return digits;
+}
+
 std::string last_name(std::string_view path) { return std::string(base_name(path)); }
+
+std::string whose(const struct stat& file) {
+    return file.st_uid == ::geteuid() ? std::string() : " of user " + std::to_string(file.st_uid);
+}
 
 bool same_file(const struct stat& one, const struct stat& other) {
     return one.st_dev == other.st_dev && one.st_ino == other.st_ino;

@@ -32,6 +32,14 @@ public:
     /// 0, or an errno. Check obstacle(to) before.
     int rename(const std::string& from, const std::string& to) const;
     void remove(const std::string& name) const;
+    /// Gives it a name in `to` that nothing has; false with errno: EEXIST, or ENOTEMPTY for a directory, if it is
+    /// taken.
+    bool rename_to_unused(const std::string& from, const OutputDirectory& to, const std::string& name) const;
+    /// The directory with this name in it, never through a link; an Error with errno.
+    Result<OutputDirectory> directory_in(const std::string& name) const;
+    /// Whose a file is that this process makes in it: not the running user's on a file system that has one user only,
+    /// such as vfat, and some network ones. The running user where none can be made.
+    uid_t owner_of_new() const;
     /// Whether only its owner may create files in it.
     bool is_private() const;
 
@@ -53,10 +61,14 @@ private:
 
 /// `stem`, or STEM.2, STEM.3, ...: the names that are tried one after another.
 std::string numbered(const std::string& stem, unsigned number);
+/// A name that nobody can foresee: 12 hexadecimal digits.
+std::string chance_name();
 /// What follows the last '/'.
 std::string last_name(std::string_view path);
 /// Root, also the one outside of this user namespace, or the running user.
 bool is_trusted_owner(uid_t owner);
+/// " of user 1000"; empty if it is the running user's.
+std::string whose(const struct stat& file);
 /// Whether the two are one file.
 bool same_file(const struct stat& one, const struct stat& other);
 /// What to do where obstacle() names something.

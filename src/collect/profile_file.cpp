@@ -23,33 +23,42 @@ bool is_later(const timespec& a, const timespec& b) {
     return std::tie(a.tv_sec, a.tv_nsec) > std::tie(b.tv_sec, b.tv_nsec);
 }
 
+/// Opens the directory that the file is to be in.
+Result<void> ProfileFile::enter() {
+    if (place_) {
+        auto placed = place_();
+        if (!placed) return placed.error();
+        stem_ = std::move(placed->stem);
+        directory_.emplace(std::move(placed->directory));
+    } else {
+        auto directory = OutputDirectory::of(own_path());
+        if (!directory)
+            return Error{own_path() + " cannot be created: " + directory.error().message + remedy_for_failure(errno)};
+        directory_.emplace(std::move(*directory));
+    }
+    ::fstat(directory_->descriptor(), &within_);
+    return {};
+}
+
 // A folder that is empty may be removed by another process of the run at any moment, and is made again.
-Result<OutputDirectory> ProfileFile::directory() {
+Result<void> ProfileFile::create() {
+    if (created_) return {};
     constexpr int tries = 10;
     for (int i = 1;; ++i) {
-        if (place_) {
-            auto stem = place_();
-            if (!stem) return stem.error();
-            stem_ = std::move(*stem);
-        }
-        auto directory = OutputDirectory::of(own_path());
-        if (directory || !place_ || i == tries) return directory;
+        auto done = enter();
+        const bool entered = static_cast<bool>(done);
+        if (done) done = name_file(std::string(stem_));
+        if (!done) directory_.reset();
+        if (!entered || done || !place_ || errno != ENOENT || i == tries) return done;
     }
 }
 
-Result<void> ProfileFile::create() {
-    if (created_) return {};
-    const auto failure = [&](const std::string& path, const std::string& why) {
-        return Error{path + " cannot be created: " + why + remedy_for_failure(errno)};
-    };
-    const auto directory = this->directory();
-    if (!directory && place_) return directory.error();
-    if (!directory) return failure(own_path(), directory.error().message);
-    const std::string wanted = stem_;
+/// Creates the file; on failure errno says why.
+Result<void> ProfileFile::name_file(const std::string& wanted) {
     constexpr unsigned most_numbers = 100000;
     for (unsigned number = 1; number < most_numbers; ++number) {
         stem_ = numbered(wanted, number);
-        if (Descriptor file = take_name(*directory)) {
+        if (Descriptor file = take_name(*directory_)) {
             if (!avoided_.empty()) avoided_ += ": the results are " + stem_ + ".*";
             adopt(file);
             writer_.attach(std::move(file));
@@ -58,12 +67,14 @@ Result<void> ProfileFile::create() {
         }
         if (errno != EEXIST) break;
         if (number > 1) continue;
-        if (const auto obstacle = directory->obstacle(last_name(own_path())); !obstacle.empty())
+        if (const auto obstacle = directory_->obstacle(last_name(own_path())); !obstacle.empty())
             avoided_ = own_path() + " " + obstacle;
     }
     const int error = errno;
     stem_ = wanted;
-    return failure(own_path(), error_text(error));
+    Error failure{own_path() + " cannot be created: " + error_text(error) + remedy_for_failure(error)};
+    errno = error;
+    return failure;
 }
 
 /// The file for the results, or nothing and an errno: EEXIST if the name is taken.
@@ -89,17 +100,13 @@ bool ProfileFile::older_gives_way(const OutputDirectory& directory, const std::s
     return true;
 }
 
-/// A file whose name begins like the results', so that users find it if it keeps that name.
+/// A file whose name begins like the results', so that users find it if it keeps that name, and that nobody can take
+/// before.
 Descriptor ProfileFile::create_unpublished(const OutputDirectory& directory) {
-    const std::string stem = own_path() + ".new." + std::to_string(::getpid());
-    constexpr unsigned tries = 100;  // what a killed process with our pid left behind
-    for (unsigned number = 1; number <= tries; ++number) {
-        std::string path = numbered(stem, number);
-        Descriptor file = directory.create(last_name(path), profile_mode);
-        if (file) unpublished_ = std::move(path);
-        if (file || errno != EEXIST) return file;
-    }
-    return {};
+    std::string path = own_path() + ".new." + chance_name();
+    Descriptor file = directory.create(last_name(path), profile_mode);
+    if (file) unpublished_ = std::move(path);
+    return file;
 }
 
 void ProfileFile::adopt(const Descriptor& file) {
@@ -117,12 +124,10 @@ bool ProfileFile::is_ours(const OutputDirectory& directory, const std::string& n
 // than nowhere.
 void ProfileFile::publish() {
     if (unpublished_.empty()) return;
-    const auto directory = OutputDirectory::of(own_path());
-    if (!directory) return;
     const std::string name = last_name(own_path());
     struct stat named {};
-    if (directory->status(name, named) && !same_file(named, published_)) return;
-    if (!directory->obstacle(name).empty() || directory->rename(last_name(unpublished_), name) != 0) return;
+    if (directory_->status(name, named) && !same_file(named, published_)) return;
+    if (!directory_->obstacle(name).empty() || directory_->rename(last_name(unpublished_), name) != 0) return;
     unpublished_.clear();
     older_.reset();
     published_ = ours_;
@@ -140,6 +145,8 @@ Result<void> ProfileFile::flush() {
 void ProfileFile::close() {
     if (!created_) return;
     writer_.attach(Descriptor{});
+    directory_.reset();
+    older_.reset();
     closed_ = true;
 }
 
@@ -148,13 +155,16 @@ Result<void> ProfileFile::reopen() {
     const auto failure = [&](const std::string& why) {
         return Error{path() + " cannot be opened again, so the profile ends here: " + why};
     };
-    const auto directory = OutputDirectory::of(path());
+    auto directory = OutputDirectory::of(path());
     if (!directory) return failure(directory.error().message);
-    Descriptor file = directory->open(last_name(path()), O_RDWR);
     struct stat status {};
+    if (::fstat(directory->descriptor(), &status) != 0) return failure(error_text(errno));
+    if (!same_file(status, within_)) return failure("its directory is another now");
+    Descriptor file = directory->open(last_name(path()), O_RDWR);
     if (!file || ::fstat(file.get(), &status) != 0) return failure(error_text(errno));
     if (!same_file(status, ours_) || static_cast<std::uint64_t>(status.st_size) != writer_.bytes_written())
         return failure("it is another file now");
+    directory_.emplace(std::move(*directory));
     adopt(file);
     writer_.attach(std::move(file));
     closed_ = false;
@@ -164,15 +174,14 @@ Result<void> ProfileFile::reopen() {
 // Beside the old file, which stays until the new one is whole. What is left is stacks, threads and sums: if they take
 // half of the size, the next attempt would come soon and gain less.
 bool ProfileFile::compact(const Compaction& by) {
-    const auto directory = OutputDirectory::of(own_path());
     const std::string before = std::exchange(unpublished_, {});
-    Descriptor file = directory ? create_unpublished(*directory) : Descriptor{};
+    Descriptor file = create_unpublished(*directory_);
     const std::string smaller = std::exchange(unpublished_, before);
     if (!file) return false;
     const struct stat old = ours_;
     adopt(file);
     if (!by(path(), file) || !writer_.go_on_in(std::move(file))) {
-        directory->remove(last_name(smaller));
+        directory_->remove(last_name(smaller));
         ours_ = old;
         return false;
     }
@@ -180,7 +189,7 @@ bool ProfileFile::compact(const Compaction& by) {
     if (before.empty())
         published_ = old;
     else
-        directory->remove(last_name(before));
+        directory_->remove(last_name(before));
     publish();
     full_at_ = most_bytes_;
     return writer_.bytes_written() <= most_bytes_ / 2;
@@ -191,11 +200,9 @@ Result<void> ProfileFile::move_to(std::string stem) {
     const auto failure = [&](const std::string& why) {
         return Error{path() + " cannot be renamed to make room for the next part of the profile: " + why};
     };
-    const auto directory = OutputDirectory::of(path());
-    if (!directory) return failure(directory.error().message);
-    if (const auto obstacle = directory->obstacle(last_name(target)); !obstacle.empty())
+    if (const auto obstacle = directory_->obstacle(last_name(target)); !obstacle.empty())
         return failure(target + " " + obstacle);
-    if (const int error = directory->rename(last_name(path()), last_name(target)); error != 0)
+    if (const int error = directory_->rename(last_name(path()), last_name(target)); error != 0)
         return failure(error_text(error));
     stem_ = std::move(stem);
     unpublished_.clear();
@@ -205,9 +212,11 @@ Result<void> ProfileFile::move_to(std::string stem) {
 void ProfileFile::grow() { full_at_ = writer_.bytes_written() + most_bytes_; }
 
 void ProfileFile::remove() {
-    const auto directory = OutputDirectory::of(path());
     const std::string name = last_name(path());
-    if (created_ && directory && is_ours(*directory, name)) directory->remove(name);
+    if (closed_)
+        if (auto directory = OutputDirectory::of(path())) directory_.emplace(std::move(*directory));
+    if (created_ && directory_ && is_ours(*directory_, name)) directory_->remove(name);
+    directory_.reset();
     unpublished_.clear();
     older_.reset();
     created_ = false;
@@ -219,9 +228,10 @@ Result<void> Rotation::put_away(std::string path, std::uint64_t samples) {
     if (earlier_.size() <= most_earlier) return {};
     const Part oldest = std::move(earlier_.front());
     earlier_.pop_front();
-    if (::unlink(oldest.path.c_str()) == 0)
+    const auto directory = OutputDirectory::of(oldest.path);
+    if (directory && ::unlinkat(directory->descriptor(), last_name(oldest.path).c_str(), 0) == 0)
         given_up_ += oldest.samples;
-    else if (errno != ENOENT)  // else the user has moved it elsewhere
+    else if (directory && errno != ENOENT)  // else the user has moved it elsewhere
         return Error{oldest.path +
                      " cannot be removed to make room for the next part of the profile: " + error_text(errno)};
     return {};

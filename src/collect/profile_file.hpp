@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "base/descriptor.hpp"
@@ -38,7 +39,11 @@ public:
         : stem_(std::move(stem)), rules_(older), most_bytes_(most_bytes), full_at_(most_bytes), writer_(Descriptor{}) {}
 
     /// Where the file is to be, asked for when it is created: the folder may not be there before.
-    using Place = std::function<Result<std::string>()>;
+    struct Placed {
+        OutputDirectory directory;
+        std::string stem;  // the path
+    };
+    using Place = std::function<Result<Placed>()>;
     void place_by(Place place) { place_ = std::move(place); }
 
     ProfileWriter& writer() { return writer_; }
@@ -80,10 +85,13 @@ private:
     void adopt(const Descriptor& file);
     bool is_ours(const OutputDirectory& directory, const std::string& name) const;
     void publish();
-    Result<OutputDirectory> directory();
+    Result<void> enter();
+    Result<void> name_file(const std::string& wanted);
 
     std::string stem_;
     Place place_;
+    std::optional<OutputDirectory> directory_;  // from create() to close(), and from reopen()
+    struct stat within_ {};                     // that directory
     OlderResults rules_;
     const std::uint64_t most_bytes_;
     std::uint64_t full_at_;

@@ -49,20 +49,13 @@ void OutputFile::open_in_place() {
 void OutputFile::open_temporary() {
     if (const std::string obstacle = directory_->obstacle(name_); !obstacle.empty())
         return fail(path_ + ": not written: it " + obstacle + remedy_for_obstacle);
-    // A short name, since the target's may be as long as the file system allows.
-    const std::string stem = ".flameprobe." + std::to_string(::getpid()) + ".";
-    constexpr int tries = 1000;  // names may be in use by another thread, or left by a killed process with our pid
-    for (int i = 0; i < tries; ++i) {
-        std::string name = stem + std::to_string(i) + ".tmp";
-        file_ = directory_->create(name, result_mode);
-        if (file_) {
-            fd_ = file_.get();
-            temporary_ = std::move(name);
-            return keep_rights();
-        }
-        if (errno != EEXIST) break;
-    }
-    fail("create a file in its directory", errno);
+    // A short name, since the target's may be as long as the file system allows; one that nobody can take before.
+    std::string name = ".flameprobe." + chance_name() + ".tmp";
+    file_ = directory_->create(name, result_mode);
+    if (!file_) return fail("create a file in its directory", errno);
+    fd_ = file_.get();
+    temporary_ = std::move(name);
+    keep_rights();
 }
 
 // If the user made the older file private, the new one is private too.

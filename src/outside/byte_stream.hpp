@@ -29,6 +29,10 @@ public:
         Descriptor file(standard_input ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
                                        : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
         const std::string name = standard_input ? "standard input" : path;
+        return of(std::move(file), name);
+    }
+    /// Errors if the file is not open, and of a directory.
+    static Result<ByteSource> of(Descriptor file, const std::string& name) {
         if (!file) return Error{name + ": cannot be opened: " + error_text(errno)};
         struct stat status {};
         if (fstat(file.get(), &status) == 0 && S_ISDIR(status.st_mode)) {

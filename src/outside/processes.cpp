@@ -41,13 +41,15 @@ private:
 
 }  // namespace
 
-Result<std::vector<ProcessPart>> processes_of(const std::string& path) {
-    auto source = ByteSource::open(path);
+Result<std::vector<ProcessPart>> processes_of(const std::string& path,
+                                              const std::shared_ptr<const OutputDirectory>& in) {
+    auto source = in ? ByteSource::of(in->open(last_name(path), O_RDONLY), path) : ByteSource::open(path);
     if (!source) return source.error();
     std::vector<ProcessPart> parts;
     for (bool more = true; more;) {
         ProcessPart part;
         part.path = path;
+        part.in = in;
         part.begin = std::max<std::uint64_t>(source->offset(), format::magic.size());
         FactsOnly facts(part);
         const auto read = read_profile(*source, facts);
@@ -65,7 +67,8 @@ namespace {
 
 Result<void> copy(const ProcessPart& part, const ByteSink& out) {
     constexpr std::size_t most = 256 * 1024;
-    const Descriptor file(::open(part.path.c_str(), O_RDONLY | O_CLOEXEC));
+    const Descriptor file = part.in ? part.in->open(last_name(part.path), O_RDONLY)
+                                    : Descriptor(::open(part.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     std::string piece;
     for (std::uint64_t offset = part.begin; file && offset < part.end; offset += piece.size()) {
         piece.resize(std::min<std::uint64_t>(most, part.end - offset));

@@ -3,10 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/output_directory.hpp"
 #include "base/result.hpp"
 #include "outside/byte_stream.hpp"
 #include "profile/model.hpp"
@@ -16,6 +18,7 @@ namespace flameprobe {
 /// One process's profile in a file.
 struct ProcessPart {
     std::string path;
+    std::shared_ptr<const OutputDirectory> in = {};  // where its last name is looked up; nothing: by the path
     RunInfo run;
     Summary summary;
     std::optional<Mapping> executable;  // of the program, if a sample was in it
@@ -27,8 +30,9 @@ struct ProcessPart {
 };
 
 /// The processes of the `.fprobe` at `path`, in its order. What follows the last whole block, after a kill, belongs to
-/// none. Errors as read_profile().
-Result<std::vector<ProcessPart>> processes_of(const std::string& path);
+/// none. Errors as read_profile(). Of a path with `in` only the last name is looked up, there.
+Result<std::vector<ProcessPart>> processes_of(const std::string& path,
+                                              const std::shared_ptr<const OutputDirectory>& in = {});
 
 /// How many processes there are, by the heads of the blocks alone; 1 for what is no `.fprobe`.
 std::size_t count_processes(const std::string& path);

@@ -124,9 +124,11 @@ RunFolder& ProfileSeries::folder() {
     return *folder_;
 }
 
-Result<std::string> ProfileSeries::place_in_run() {
-    if (auto made = folder().make(older_); !made) return made.error();
-    return folder().path() + "/" + last_name(expand_path("%e.%p", paths_));
+Result<ProfileFile::Placed> ProfileSeries::place_in_run() {
+    auto made = folder().make(older_);
+    if (!made) return made.error();
+    if (!folder().avoided().empty()) say(folder().avoided());
+    return ProfileFile::Placed{std::move(*made), folder().path() + "/" + last_name(expand_path("%e.%p", paths_))};
 }
 
 // Where samples fill the file, it is made small. Else the profile so far is completed under another name, and goes on
@@ -231,7 +233,6 @@ void ProfileSeries::end_run() {
     folder().remove_if_empty();
     const auto is_removed = [&] { return ::access(folder().path().c_str(), F_OK) != 0 && errno == ENOENT; };
     if (!folder().find() && (!made_here || is_removed())) return;
-    if (!folder().avoided().empty()) log_.warning(folder().avoided());
     const auto drawn = draw_run({.input = folder().path(), .stem = {}}, options_, {alive_, {}});
     if (drawn) return tell(*drawn);
     const std::string result = folder().give_out_only();

@@ -64,7 +64,7 @@ public:
 
 private:
     RunFolder& folder();
-    Result<std::string> place_in_run();
+    Result<ProfileFile::Placed> place_in_run();
     void begin_recording(const Engine& engine, const std::string& stem, std::uint64_t start_ns);
     void draw_and_tell(const DrawingOrder& order, const std::function<void()>& meanwhile);
     void tell(const Drawn& drawn);

@@ -3,16 +3,15 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 
 #include "base/output_directory.hpp"
 #include "base/result.hpp"
 #include "collect/profile_file.hpp"
-#include "profile/run_files.hpp"
+#include "profile/run_directory.hpp"
 
 namespace flameprobe {
-
-inline constexpr auto no_user = static_cast<uid_t>(-1);
 
 /// <stem>.run, found or made by whichever process of the run has something to write first. The collector thread only.
 class RunFolder {
@@ -24,7 +23,7 @@ public:
     bool find();
     /// Finds or makes it. The results get another name, STEM.2, ..., where STEM is another run's, or where `older`
     /// keeps what is there, or where something stands in the way that is not to be replaced (see avoided()).
-    Result<void> make(const OlderResults& older);
+    Result<RunDirectory> make(const OlderResults& older);
     /// Makes it another user's, with what this process's user has in it.
     void give_to(uid_t user) const;
     void remove_if_empty() const;
@@ -35,6 +34,8 @@ public:
     /// STEM of the results, after find() or make().
     const std::string& stem() const { return stem_; }
     std::string path() const { return stem_ + ".run"; }
+    /// Opens it, after find() or make(); nothing if it is no more.
+    std::optional<RunDirectory> open() const { return stem_.empty() ? std::nullopt : open_at(stem_); }
     /// Whether the run has another folder, of another user: then the first process does not draw what is in this one.
     bool is_apart() const { return apart_; }
     /// Whether the result has been drawn at the end of the first process.
@@ -46,12 +47,13 @@ public:
     const std::string& avoided() const { return avoided_; }
 
 private:
-    bool is_ours(const std::string& stem) const;
-    bool may_enter(const std::string& stem);
+    std::optional<RunDirectory> open_at(const std::string& stem) const;
+    std::optional<RunDirectory> enter(const std::string& stem);
+    bool find_unforeseen(const OutputDirectory& parent, const std::string& name);
+    bool is_in_use(const std::string& stem, unsigned& of_others);
     bool is_of_ours(const Descriptor& result) const;
     bool may_use(const std::string& stem, const OlderResults& older);
-    bool write_owner(const OutputDirectory& folder) const;
-    Result<bool> make_at(const std::string& stem) const;
+    void avoid(const std::string& name, const std::string& why);
 
     std::string wanted_, mark_, stem_, avoided_;
     bool apart_ = false;

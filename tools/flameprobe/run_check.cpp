@@ -9,6 +9,7 @@
 #include "base/output_directory.hpp"
 #include "base/result.hpp"
 #include "capture/perf_event.hpp"
+#include "profile/run_directory.hpp"
 #include "session/options.hpp"
 #include "session/output_path.hpp"
 #include "session/run_info.hpp"
@@ -72,9 +73,8 @@ std::string place_problem(const std::string& out, const std::string& command, co
     const std::string stem = expanded_out(out, command, ::getpid(), ::time(nullptr));
     const auto directory = OutputDirectory::of(stem);
     if (!directory) return stem + ": " + directory.error().message;
-    // The longest name that a run begins with.
     struct stat found {};
-    if (!directory->status(last_name(stem) + ".run.new." + std::to_string(::getpid()), found) && errno == ENAMETOOLONG)
+    if (!directory->status(RunDirectory::longest_name(stem + ".run"), found) && errno == ENAMETOOLONG)
         return stem + ": " + error_text(errno) + remedy_for_failure(errno);
     if (const int error = directory->failure_to_write(); error != 0)
         return stem + ": no file can be made there: " + error_text(error);

@@ -118,7 +118,7 @@ std::vector<std::string> write_what_is_left(const FinishedRun& run, RunEnd& end)
     std::vector<std::string> profiles;
     const std::string mark = std::to_string(run.pid) + ":";
     for (const std::string& folder : find_folders(run.out, run.start)) {
-        if (!read_small_file((folder + "/" + run_owner).c_str()).value_or("").starts_with(mark)) continue;
+        if (!mark_in_run(folder).starts_with(mark)) continue;
         take_problems(write_run_result(folder, {}), end);
         profiles.push_back(folder.substr(0, folder.rfind(".run")) + ".fprobe");
     }
