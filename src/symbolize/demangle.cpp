@@ -1,7 +1,11 @@
 #include "symbolize/demangle.hpp"
 
 #define HAVE_DECL_BASENAME 1  // or libiberty.h declares it, unlike <string.h> does
+#if __has_include(<libiberty/demangle.h>)
 #include <libiberty/demangle.h>
+#else
+#include <demangle.h>  // Fedora's binutils-devel
+#endif
 
 #include <algorithm>
 #include <array>

@@ -13,23 +13,10 @@ from pathlib import Path
 import yaml
 
 from harness import ROOT, SIZE, Case, read_folded, run
+from machines import archive, left_out
 
 BURN = ["perl", "-e", "my $n = 0; for my $i (1 .. 8_000_000) { $n += $i % 7 } print qq($n\\n)"]
 QUICKLY = "-O1"  # nobody asks how fast these packages are
-
-
-def archive():
-    """The Debian archive that apt uses here."""
-    done = subprocess.run(["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"], capture_output=True,
-                          text=True, check=False)
-    found = [line for line in done.stdout.split() if line.rstrip("/").endswith("/debian")]
-    return found[0] if found else None
-
-
-def left_out(directory, names):
-    """Ignores build directories, but not sources such as src/symbolize/build_facts.cpp."""
-    return [name for name in names if name in (".git", "results", "__pycache__")
-            or Path(directory) == ROOT and name.startswith("build")]
 
 
 class Packages(Case):

@@ -1,10 +1,11 @@
-"""The README's commands on machines where nothing is installed. What installs packages is also tried alone, with programs in the place
-of apt and sudo."""
+"""The README's commands on machines where nothing is installed (machines.py). What installs packages is also tried alone, with
+programs in the place of apt and sudo."""
 
 import shutil
 import unittest
 
-from harness import ROOT, Case, run
+from harness import ROOT, SIZE, Case, run
+from machines import KEPT, RELEASES, Machine
 
 INSTALL = ROOT / "tools" / "packages" / "install"
 LOCKED = "E: Could not get lock /var/lib/apt/lists/lock. It is held by process 1 (apt-get)"
@@ -84,6 +85,138 @@ class InstallStep(Case):
         status, printed, _ = self.install("parts")
         self.assertEqual(status, 1)
         self.assertRegex(printed, "apt-get update failed, as said above. As root:")
+
+
+def readme_commands():
+    """As they stand in its section on installing: without their comments."""
+    section = (ROOT / "README.md").read_text().split("## Install", 1)[1].split("\n## ", 1)[0]
+    block = section.split("```\n", 2)[1]
+    return [line.split("#")[0].strip() for line in block.splitlines() if line.strip()]
+
+
+HOME = "/home/stranger/flameprobe"
+BUSY = "i=0; while [ $i -lt 3000000 ]; do i=$((i+1)); done"
+# What a release has of the tests' packages is installed there: tools/packages/test.txt is of Debian 12.
+TESTED_WITH = """doctest-dev libunwind-dev libssl-dev binutils redis-server redis-tools nginx-light nginx wrk xz-utils zstd strace gdb
+    procps python3-yaml luajit cargo rustc nodejs google-perftools libmimalloc2.0 libmimalloc3 valgrind dwz file perl"""
+# Of tests/integration; what needs a browser, a package that is not there or another build is not among them.
+GROUPS = """test_demo test_hosts test_account test_attach test_brief test_command test_code_names test_deep test_events test_fibers
+    test_input.BadSettings test_kill test_live test_locks test_ordinary_user test_real_programs test_runs test_scopes.Lives test_shares
+    test_stat test_task test_totals test_waits"""
+
+
+class EmptyMachine(Case):
+    """What says quickest that a stranger's first command works."""
+
+    def test_demo(self):
+        machine = with_sources(Machine(self, "bookworm"))
+        done = machine.run("tools/demo 2 -Doptimization=0", directory=HOME)
+        self.assertEqual(done.returncode, 0, (done.stdout + done.stderr)[-3000:])
+        self.assertIn("<svg", machine.path(done.stdout.splitlines()[-1]).read_text()[:2000])
+
+
+def with_sources(machine):
+    machine.run("useradd --create-home --shell /bin/bash stranger")
+    machine.copy_sources(HOME)
+    return machine
+
+
+class OnSystems(Case):
+    def setUp(self):
+        super().setUp()
+        if SIZE != "all":
+            self.skipTest("runs in tools/test systems")
+
+    def succeeds(self, machine, command, user="root", directory=HOME, **more):
+        done = machine.run(command, user, directory, **more)
+        self.assertEqual(done.returncode, 0, f"{command}: {(done.stdout + done.stderr)[-3000:]}")
+        return done.stdout + done.stderr
+
+
+class Systems(OnSystems):
+    """In `tools/test systems` only: the README's commands, and what they installed, by each kind of user."""
+
+    def readme(self, machine, user, options=""):
+        """The README's commands, and what they leave."""
+        for command in readme_commands():
+            argv = command + (options if command == "tools/install" else "")
+            with self.subTest(machine.release, user=user, command=argv):
+                said = self.succeeds(machine, argv, user)
+                if command == "tools/demo":
+                    picture = machine.path(said.strip().splitlines()[-1])
+                    self.assertIn("shop::checkout", picture.read_text())
+                    shutil.copy(picture, KEPT / f"demo-{machine.release}-{user}.svg")
+
+    def profiles(self, machine, user, command):
+        """What was installed works: run, in each engine, doctor, attach, top."""
+        for engine in ("auto", "ring", "timer", "signal"):
+            with self.subTest(machine.release, user=user, engine=engine):
+                said = self.succeeds(machine, f"FLAMEPROBE_ENGINE={engine} {command} run -F 499 -o /tmp/{user}-{engine} -- sh -c '{BUSY}'", user, "/tmp")
+                folded = machine.path(f"/tmp/{user}-{engine}.folded").read_text()
+                self.assertGreater(sum(int(line.rpartition(" ")[2]) for line in folded.splitlines()), 100, said)
+        with self.subTest(machine.release, user=user, command="doctor"):
+            self.assertIn("It works", self.succeeds(machine, f"{command} doctor", user, "/tmp"))
+        with self.subTest(machine.release, user=user, command="attach"):
+            self.succeeds(machine, f"sh -c 'while :; do :; done' & {command} attach -d 2s -F 499 -o /tmp/{user}-attached $!; said=$?; "
+                          "kill -9 $!; exit $said", user, "/tmp")
+            self.assertIn("sh", machine.path(f"/tmp/{user}-attached.folded").read_text())
+        with self.subTest(machine.release, user=user, command="top"):
+            said = self.succeeds(machine, f"sh -c 'while :; do :; done' & {command} top --once $!; said=$?; kill -9 $!; exit $said", user, "/tmp")
+            self.assertIn("sh", said)
+
+    def check(self, release):
+        empty = with_sources(Machine(self, release))
+        with self.subTest(release, user="nobody who may install"):
+            done = empty.run("chown -R stranger: . && exec setpriv --reuid=stranger --regid=stranger --init-groups tools/demo", directory=HOME)
+            self.assertEqual((done.returncode, done.stderr.count("As root:")), (1, 1), done.stderr[-2000:])
+        self.readme(empty, "root")
+        self.profiles(empty, "root", "flameprobe")
+        # Others find what root compiled, so that it is compiled once; their packages and installations are their own.
+        other = Machine(self, release)
+        other.run("useradd --create-home --shell /bin/bash stranger && apt-get -q update && apt-get -q install -y sudo && "
+                  "echo 'stranger ALL=(ALL) NOPASSWD: ALL' >/etc/sudoers.d/stranger")
+        shutil.copytree(empty.path(HOME), other.upper / HOME.lstrip("/"), symlinks=True)
+        other.run(f"chown -R stranger: {HOME}")
+        self.readme(other, "stranger")
+        self.profiles(other, "stranger", "flameprobe")
+        alone = Machine(self, release, above=empty)
+        alone.run(f"chown -R stranger: {HOME}; rm -f /usr/local/bin/flameprobe*")
+        with self.subTest(release, user="no sudo", command="tools/install"):
+            done = alone.run("tools/install", "stranger", HOME)
+            self.assertEqual((done.returncode, "--prefix=" in done.stderr), (1, True), done.stderr)
+        self.readme(alone, "stranger", " --prefix=/home/stranger/.local")
+        self.profiles(alone, "stranger", "/home/stranger/.local/bin/flameprobe")
+
+
+class OwnTests(OnSystems):
+    """In `tools/test systems` only: the units, and what of the integration tests needs no browser. Warnings are errors."""
+
+    def note(self, machine, what, done):
+        """Kept for reading: what failed there is not always ours."""
+        log = KEPT / "logs" / f"{machine.release}-{what}.txt"
+        log.parent.mkdir(exist_ok=True)
+        log.write_text(done.stdout + done.stderr)
+        self.assertIn(done.returncode, (0, 77), f"{log}: {(done.stdout + done.stderr)[-2000:]}")
+
+    def check(self, release):
+        machine = with_sources(Machine(self, release))
+        self.succeeds(machine, "tools/packages/install build parts")
+        self.succeeds(machine, "for package in %s; do apt-get -q install -y --no-install-recommends $package || :; done" %
+                      " ".join(TESTED_WITH.split()), DEBIAN_FRONTEND="noninteractive")
+        self.succeeds(machine, "meson setup build-tests --werror -Dtests=enabled -Dunity=on -Dc_args=-g1 -Dcpp_args=-g1", timeout=300)
+        self.succeeds(machine, "ninja -C build-tests", timeout=3600)
+        done = machine.run("meson test -C build-tests --no-rebuild --suite unit", directory=HOME, timeout=1800)
+        self.note(machine, "units", done)
+        for group in GROUPS.split():
+            with self.subTest(machine.release, group=group):
+                done = machine.run(f"FLAMEPROBE_BUILD=$PWD/build-tests python3 tests/integration/run.py {group}", directory=HOME, timeout=1800)
+                self.note(machine, group, done)
+
+
+for _release in RELEASES:
+    if _release != "bullseye":
+        for _class in (Systems, OwnTests):
+            setattr(_class, f"test_{_release}", lambda self, release=_release: self.check(release))
 
 
 if __name__ == "__main__":
