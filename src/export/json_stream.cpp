@@ -20,7 +20,7 @@ std::string dump(const Json& value) {
         if (is_shown(point.value) || point.value > 0xffff) {
             shown += rest.substr(0, point.size);
         } else {
-            char escape[8];
+            char escape[sizeof "\\uffffffff"];
             std::snprintf(escape, sizeof escape, "\\u%04x", static_cast<unsigned>(point.value));
             shown += escape;
         }

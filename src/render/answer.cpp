@@ -17,7 +17,7 @@ namespace flameprobe {
 namespace {
 
 constexpr std::uint64_t few_hits = 30, least_hits = 5, enough_hits = 100;
-constexpr std::size_t longest_name = 32, most_stories = 3;
+constexpr std::size_t longest_in_sentence = 32, most_stories = 3;
 
 double share(std::uint64_t part, std::uint64_t whole) {
     return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
@@ -207,7 +207,7 @@ std::string whole_percent(std::uint64_t part, std::uint64_t whole) {
     return fixed_text(percent, 0) + " %";
 }
 
-std::string in_sentence(std::string_view name) { return fit_name(clean_text(name), longest_name); }
+std::string in_sentence(std::string_view name) { return fit_name(clean_text(name), longest_in_sentence); }
 
 bool has_few_samples(const NamedProfile& profile) { return total_hits(profile) < few_hits; }
 
