@@ -1,8 +1,6 @@
 // The separate file that distributions put what they strip from a program into: where it is, and how it is known.
 #pragma once
 
-#include <zlib.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -12,6 +10,7 @@
 #include <vector>
 
 #include "base/binary_text.hpp"
+#include "base/crc32.hpp"
 #include "base/paths.hpp"
 
 namespace flameprobe {
@@ -51,10 +50,10 @@ struct DebugLink {
     template <class Read>
     bool leads_to(const Read& read) const {
         std::vector<std::byte> piece(64 * 1024);
-        uLong sum = ::crc32(0, nullptr, 0);
+        std::uint32_t sum = 0;
         for (std::uint64_t at = 0;; at += piece.size()) {
             const std::size_t got = read(at, std::span(piece));
-            sum = ::crc32(sum, reinterpret_cast<const Bytef*>(piece.data()), static_cast<uInt>(got));
+            sum = crc32_of(std::span(piece).first(got), sum);
             if (got < piece.size()) return sum == crc;
         }
     }

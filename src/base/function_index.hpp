@@ -1,4 +1,4 @@
-// Where functions start, from .eh_frame_hdr's search table (LSB 5.0, section 10.6.2): libdw keeps that to itself.
+// Where functions start and are described, from .eh_frame_hdr's search table (LSB 5.0, section 10.6.2).
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // What the threads that we start in a host need: no signals, and storage of their own.
 //
 // A thread gets its thread-local storage of a library with the first access to it, and where there is no memory for it
-// then, glibc ends the process (dl-tls.c, status 127). libelf, for one, first accesses its own to note that it has got
-// no memory. All libraries of ours are linked into the core (preload/meson.build), so there is one such storage.
+// then, glibc ends the process (dl-tls.c, status 127). libstdc++, for one, first accesses its own to throw that there
+// is no memory. All libraries of ours are linked into the core (preload/meson.build), so there is one such storage.
 #pragma once
 
 #include <pthread.h>

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/byte_reader.hpp"
 #include "base/result.hpp"
-#include "outside/byte_reader.hpp"
 #include "outside/byte_stream.hpp"
 #include "profile/format.hpp"
 #include "profile/sink.hpp"

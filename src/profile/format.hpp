@@ -2,13 +2,14 @@
 // together.
 #pragma once
 
-#include <zlib.h>
-
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
+
+#include "base/crc32.hpp"
 
 namespace flameprobe::format {
 
@@ -74,10 +75,8 @@ using BlockHeaderBytes = std::array<char, format::block_header_size>;
 static_assert(std::endian::native == std::endian::little && sizeof(BlockHeader) == format::block_header_size);
 
 inline std::uint32_t checksum_of(const BlockHeader& header, std::string_view payload) {
-    uLong crc = crc32(0, reinterpret_cast<const Bytef*>(&header), offsetof(BlockHeader, checksum));
-    if (payload.empty()) return static_cast<std::uint32_t>(crc);  // crc32_z takes no null pointer
-    crc = crc32_z(crc, reinterpret_cast<const Bytef*>(payload.data()), payload.size());
-    return static_cast<std::uint32_t>(crc);
+    const std::uint32_t sum = crc32_of(std::as_bytes(std::span(&header, 1)).first(offsetof(BlockHeader, checksum)));
+    return crc32_of(std::as_bytes(std::span(payload)), sum);
 }
 
 /// The header that belongs in front of `payload`.

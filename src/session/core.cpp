@@ -244,6 +244,14 @@ constexpr flameprobe_core table = {
 }  // namespace
 }  // namespace flameprobe
 
+// What makes names readable, which the drawing program does. Defined here, it keeps libstdc++'s own from being linked
+// in, which only its handler of uncaught exceptions calls.
+extern "C" char* __cxa_demangle(const char*, char*, std::size_t*, int* status);
+extern "C" char* __cxa_demangle(const char*, char*, std::size_t*, int* status) {
+    if (status != nullptr) *status = -1;
+    return nullptr;
+}
+
 extern "C" __attribute__((visibility("default"))) const flameprobe_core* flameprobe_core_table() {
     using namespace flameprobe;
     if (const std::string& why = why_not(); !why.empty()) {

@@ -7,9 +7,9 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "base/byte_reader.hpp"
 #include "base/debug_link.hpp"
 #include "base/paths.hpp"
-#include "outside/byte_reader.hpp"
 
 namespace flameprobe {
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "outside/byte_reader.hpp"
+#include "base/byte_reader.hpp"
 
 namespace flameprobe {
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "outside/byte_reader.hpp"
+#include "base/byte_reader.hpp"
 #include "symbolize/debug_image.hpp"
 
 namespace flameprobe {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "outside/byte_reader.hpp"
+#include "base/byte_reader.hpp"
 
 namespace flameprobe {
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "outside/byte_reader.hpp"
+#include "base/byte_reader.hpp"
 #include "symbolize/symbol_table.hpp"
 
 namespace flameprobe {

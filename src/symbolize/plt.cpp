@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "outside/byte_reader.hpp"
+#include "base/byte_reader.hpp"
 #include "symbolize/plt_format.hpp"
 #include "symbolize/symbol_table.hpp"
 

@@ -2,9 +2,9 @@
 #include <array>
 #include <string_view>
 
+#include "base/byte_reader.hpp"
 #include "base/output_directory.hpp"
 #include "base/paths.hpp"
-#include "outside/byte_reader.hpp"
 #include "symbolize/debug_info.hpp"
 
 namespace flameprobe {

@@ -1,20 +1,18 @@
 #include "unwind/cfi_tables.hpp"
 
-#include <dwarf.h>
-#include <elfutils/libdw.h>
-
-#include <array>
-#include <span>
 #include <unordered_set>
 
 #include "cpu/registers.hpp"
 #include "unwind/code_bytes.hpp"
+#include "unwind/expression.hpp"
 
 namespace flameprobe {
 
 namespace {
 
-std::optional<RuleBase> base_of(unsigned dwarf_register) {
+using How = CfiRule::How;
+
+std::optional<RuleBase> base_of(std::uint64_t dwarf_register) {
     switch (dwarf_register) {
         case Arch::sp:
             return RuleBase::sp;
@@ -32,70 +30,23 @@ std::optional<std::int32_t> narrow(std::int64_t offset) {
     return static_cast<std::int32_t>(offset);
 }
 
-/// A register or the CFA plus a constant, or the word there.
-struct TablePlace {
-    static constexpr unsigned cfa = ~0U;
-    unsigned base = cfa;
-    std::int64_t offset = 0;
-    bool loaded = false;
-};
-
-/// Nothing if the expression stands for more than that, such as the one of PLT stubs, which asks for the pc.
-std::optional<TablePlace> place_of(std::span<const Dwarf_Op> operations) {
-    const auto take = [&](unsigned atom) {
-        if (operations.empty() || operations[0].atom != atom) return false;
-        operations = operations.subspan(1);
-        return true;
-    };
-    TablePlace place;
-    const bool has_cfa = take(DW_OP_call_frame_cfa);  // libdw puts it before a table's own expression
-    const Dwarf_Op first = operations.empty() ? Dwarf_Op{} : operations[0];
-    if (take(DW_OP_bregx)) {  // also libdw's for a register and an offset
-        place.base = static_cast<unsigned>(first.number);
-        place.offset = static_cast<std::int64_t>(first.number2);
-    } else if (first.atom >= DW_OP_breg0 && first.atom <= DW_OP_breg31 && take(first.atom)) {
-        place.base = first.atom - DW_OP_breg0;
-        place.offset = static_cast<std::int64_t>(first.number);
-    } else if (!has_cfa) {
-        return std::nullopt;
-    } else if (take(DW_OP_plus_uconst)) {
-        place.offset = static_cast<std::int64_t>(first.number);
+bool set_cfa(const TableFrame& frame, UnwindRule& rule) {
+    const CfiRule& cfa = frame.row.cfa;
+    ExpressionPlace place{frame.row.cfa_register, frame.row.cfa_offset, false};
+    if (cfa.how == How::val_expression) {
+        const auto found = place_of(frame.expression(cfa));
+        if (!found || !found->base) return false;
+        place = *found;
+    } else if (cfa.how != How::val_offset) {
+        return false;
     }
-    place.loaded = take(DW_OP_deref);
-    return operations.empty() ? std::optional(place) : std::nullopt;
-}
-
-bool set_cfa(Dwarf_Frame& frame, UnwindRule& rule) {
-    Dwarf_Op* operations = nullptr;
-    std::size_t count = 0;
-    if (::dwarf_frame_cfa(&frame, &operations, &count) != 0 || count == 0) return false;
-    const auto cfa = place_of({operations, count});
-    if (!cfa || cfa->base == TablePlace::cfa) return false;
-    const auto base = base_of(cfa->base);
-    const auto offset = narrow(cfa->offset);
+    const auto base = base_of(*place.base);
+    const auto offset = narrow(place.offset);
     if (!base || !offset) return false;
     rule.base = *base;
     rule.cfa_offset = *offset;
-    rule.cfa_is_loaded = cfa->loaded;
+    rule.cfa_is_loaded = place.loaded;
     return true;
-}
-
-/// Where a caller's register was saved.
-struct Saved {
-    enum class How : std::uint8_t { same, undefined, slot, other } how = How::other;
-    TablePlace slot;
-};
-
-Saved saved_register(Dwarf_Frame& frame, unsigned number) {
-    std::array<Dwarf_Op, 3> few{};
-    Dwarf_Op* operations = nullptr;
-    std::size_t count = 0;
-    if (::dwarf_frame_register(&frame, static_cast<int>(number), few.data(), &operations, &count) != 0) return {};
-    if (count == 0) return {operations == nullptr ? Saved::How::same : Saved::How::undefined, {}};
-    // A value instead of a place ends in DW_OP_stack_value, another register is DW_OP_regx.
-    const auto place = place_of({operations, count});
-    if (!place || place->loaded) return {};
-    return {Saved::How::slot, *place};
 }
 
 /// A rule's field for one saved register.
@@ -103,53 +54,63 @@ struct SlotField {
     std::int32_t* offset;
     SlotOrigin origin = SlotOrigin::cfa;
 
-    bool set(const Saved& saved) {
-        if (saved.how == Saved::How::other) return false;
-        // libdw 0.188 calls registers undefined that no rule mentions, where compilers mean "same" (rbx above all).
-        if (saved.how != Saved::How::slot) return *offset = UnwindRule::same, true;
-        if (saved.slot.base != TablePlace::cfa) {
-            const auto base = base_of(saved.slot.base);
+    bool set(const TableFrame& frame, const CfiRule& saved) {
+        ExpressionPlace place{std::nullopt, saved.number, false};
+        switch (saved.how) {
+            case How::unspecified:
+            case How::same_value:
+            case How::undefined:
+                return *offset = UnwindRule::same, true;
+            case How::expression: {
+                const auto found = place_of(frame.expression(saved));
+                if (!found || found->loaded) return false;
+                place = *found;
+                break;
+            }
+            case How::offset:
+                break;
+            default:
+                return false;
+        }
+        if (place.base) {
+            const auto base = base_of(*place.base);
             if (!base) return false;
             origin = *base == RuleBase::sp   ? SlotOrigin::sp
                      : *base == RuleBase::fp ? SlotOrigin::fp
                                              : SlotOrigin::third;
         }
-        const auto narrowed = narrow(saved.slot.offset);
+        const auto narrowed = narrow(place.offset);
         if (!narrowed) return false;
         *offset = *narrowed;
         return true;
     }
 };
 
-/// Whether the caller's stack pointer is not the CFA, as in GHC's StgRun. Else libdw says DW_OP_call_frame_cfa, and
-/// that it is a value.
-bool has_other_stack_pointer(Dwarf_Frame& frame) {
-    std::array<Dwarf_Op, 3> few{};
-    Dwarf_Op* operations = nullptr;
-    std::size_t count = 0;
-    return ::dwarf_frame_register(&frame, Arch::sp, few.data(), &operations, &count) == 0 && count > 2;
+/// Whether the caller's stack pointer is not the CFA, as in GHC's StgRun. One that is loaded from a slot is what the
+/// kernel's frame for a signal handler has: the CFA is loaded from there too.
+bool has_other_stack_pointer(const TableFrame& frame) {
+    const CfiRule& rule = frame.row.of[Arch::sp];
+    return rule.how == How::val_expression || rule.how == How::in_register ||
+           (rule.how == How::val_offset && rule.number != 0);
 }
 
 /// The rule is `irregular` where the table says more than an UnwindRule can hold.
-UnwindRule rule_of_frame(Dwarf_Frame_s& frame, std::uint64_t address) {
+UnwindRule rule_of_frame(const TableFrame& frame, std::uint64_t address) {
     UnwindRule rule;
     rule.address = address;
     rule.kind = RuleKind::irregular;
-    bool signal_frame = false;
-    const int return_column = ::dwarf_frame_info(&frame, nullptr, nullptr, &signal_frame);
-    if (return_column < 0) return rule;
-    rule.signal_frame = signal_frame;
-    const Saved return_address = saved_register(frame, static_cast<unsigned>(return_column));
+    rule.signal_frame = frame.entry.common.is_signal_frame;
+    const CfiRule return_address = frame.return_address();
     const bool has_cfa = set_cfa(frame, rule);
     // "undefined" is how _start, clone3 and the like say that they have no caller; the only proof of a whole stack.
-    if (return_address.how == Saved::How::undefined) {
+    if (return_address.how == How::undefined) {
         rule.kind = RuleKind::root;
         return rule;
     }
     if (!has_cfa || has_other_stack_pointer(frame)) return rule;
     SlotField ra{&rule.ra_slot}, fp{&rule.fp_slot}, third{&rule.third_slot};
-    if (!ra.set(return_address) || !fp.set(saved_register(frame, Arch::fp)) ||
-        !third.set(saved_register(frame, Arch::third)))
+    if (!ra.set(frame, return_address) || !fp.set(frame, frame.row.of[Arch::fp]) ||
+        !third.set(frame, frame.row.of[Arch::third]))
         return rule;
     rule.ra_origin = ra.origin;
     rule.fp_origin = fp.origin;
@@ -160,47 +121,26 @@ UnwindRule rule_of_frame(Dwarf_Frame_s& frame, std::uint64_t address) {
     return rule;
 }
 
-/// The bytes belong to the image.
-FunctionIndex index_of(const ElfImage& image) {
-    for (const Elf64_Phdr& header : image.program_headers()) {
-        if (header.p_type != PT_GNU_EH_FRAME) continue;
-        const Elf_Data* const data = ::elf_getdata_rawchunk(image.elf(), static_cast<std::int64_t>(header.p_offset),
-                                                            header.p_filesz, ELF_T_BYTE);
-        if (data == nullptr) break;
-        return {{static_cast<const std::byte*>(data->d_buf), data->d_size}, header.p_vaddr};
-    }
-    return {};
-}
-
 }  // namespace
 
 CfiTables::CfiTables(ElfImage image, std::string path)
-    : image_(std::move(image)),
-      path_(std::move(path)),
-      frames_(FramePages::of(image_)),
-      index_(frames_ ? frames_->index() : index_of(image_)),
-      eh_frame_(::dwarf_getcfi_elf(frames_ ? frames_->elf() : image_.elf())),
-      is_go_(image_.section(".go.buildinfo") != nullptr) {}
+    : image_(std::move(image)), path_(std::move(path)), eh_frame_(image_), is_go_(image_.section(".go.buildinfo")) {}
 
-CfiTables::~CfiTables() {
-    if (eh_frame_ != nullptr) ::dwarf_cfi_end(eh_frame_);
-}
-
-Dwarf_CFI_s* CfiTables::debug_frame() {
+std::optional<TableFrame> CfiTables::frame(std::uint64_t file_address) {
+    std::optional<TableFrame> found;
+    const auto take = [&](const std::optional<CfiEntry>& entry) {
+        if (!entry) return false;
+        found.emplace().entry = *entry;
+        return find_row(found->entry, file_address, found->row);
+    };
+    if (take(eh_frame_.entry_of(file_address))) return found;
     if (!debug_frame_) debug_frame_.emplace(image_, path_);
-    return debug_frame_->cfi();
-}
-
-FrameOwner CfiTables::frame(std::uint64_t file_address) {
-    Dwarf_Frame* frame = nullptr;
-    if (frames_) frames_->want(file_address);
-    const bool found = (eh_frame_ != nullptr && ::dwarf_cfi_addrframe(eh_frame_, file_address, &frame) == 0) ||
-                       (debug_frame() != nullptr && ::dwarf_cfi_addrframe(debug_frame(), file_address, &frame) == 0);
-    return FrameOwner(found ? frame : nullptr);
+    if (!take(debug_frame_->entry_of(file_address))) found.reset();
+    return found;
 }
 
 UnwindRule CfiTables::rule(std::uint64_t address, std::uint64_t bias) {
-    if (const FrameOwner found = frame(address - bias)) return rule_of_frame(*found, address);
+    if (const auto found = frame(address - bias)) return rule_of_frame(*found, address);
     UnwindRule none;
     none.address = address;
     none.kind = RuleKind::no_cfi;
@@ -209,8 +149,8 @@ UnwindRule CfiTables::rule(std::uint64_t address, std::uint64_t bias) {
 
 CfiTables::Function CfiTables::function(std::uint64_t address, std::uint64_t bias) {
     Function found;
-    found.start = index_.start_of(address - bias);
-    found.end = index_.next_start(address - bias);
+    found.start = eh_frame_.start_of(address - bias);
+    found.end = eh_frame_.next_start(address - bias);
     found.described = rule(address, bias).kind != RuleKind::no_cfi;
     if (!found.described) return found;
     const UnwindRule first = rule(found.start + bias, bias);
@@ -221,15 +161,13 @@ CfiTables::Function CfiTables::function(std::uint64_t address, std::uint64_t bia
 
 std::uint64_t CfiTables::last_rule_of(std::uint64_t function, std::uint64_t bias) {
     constexpr int most = 64;
-    const std::uint64_t next = index_.next_start(function - bias);
+    const std::uint64_t next = eh_frame_.next_start(function - bias);
     std::uint64_t last = 0, at = function - bias;
     for (int nth = 0; nth < most && (next == 0 || at < next); ++nth) {
-        const FrameOwner rule = frame(at);
-        Dwarf_Addr end = 0;
-        bool signal_frame = false;
-        if (!rule || ::dwarf_frame_info(rule.get(), nullptr, &end, &signal_frame) < 0 || end <= at) break;
+        const auto found = frame(at);
+        if (!found) break;
         last = at + bias;
-        at = end;
+        at = found->row.end;
     }
     return last;
 }

@@ -1,36 +1,36 @@
-// The unwind tables of ELF files, through libdw.
+// The unwind tables of ELF files, as rules.
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <tuple>
 #include <unordered_map>
 
-#include "base/function_index.hpp"
+#include "unwind/cfi_row.hpp"
 #include "unwind/elf_image.hpp"
 #include "unwind/frame_sections.hpp"
 #include "unwind/unwind_rule.hpp"
 
-struct Dwarf_CFI_s;
-struct Dwarf_Frame_s;
-
 namespace flameprobe {
 
-struct FreeFrame {
-    void operator()(Dwarf_Frame_s* frame) const { std::free(frame); }  // as libdw.h says: "a malloc'd pointer"
+/// What a table says of an instruction.
+struct TableFrame {
+    CfiEntry entry;
+    CfiRow row;
+
+    CfiRule return_address() const { return row.lookup(entry.common.return_column); }
+    std::span<const std::byte> expression(const CfiRule& rule) const { return expression_of(entry.section, rule); }
 };
-using FrameOwner = std::unique_ptr<Dwarf_Frame_s, FreeFrame>;
 
 /// One thread only.
 class CfiTables {
 public:
     /// `path`: of the file, beside which separate debug files are looked for.
     explicit CfiTables(ElfImage image, std::string path = {});
-    ~CfiTables();
     CfiTables(const CfiTables&) = delete;
     CfiTables& operator=(const CfiTables&) = delete;
 
@@ -40,8 +40,9 @@ public:
     /// The rule for the instruction at `address` of the process, which the file has at `address - bias`. Its kind is
     /// no_cfi where neither .eh_frame nor .debug_frame covers it.
     UnwindRule rule(std::uint64_t address, std::uint64_t bias);
-    /// What the tables say of the instruction at the file's virtual address; null where neither covers it.
-    FrameOwner frame(std::uint64_t file_address);
+    /// What the tables say of the instruction at the file's virtual address; nothing where neither covers it. Its bytes
+    /// belong to the tables.
+    std::optional<TableFrame> frame(std::uint64_t file_address);
 
     /// Which function an address lies in, as far as the tables tell functions apart.
     struct Function {
@@ -56,19 +57,15 @@ public:
     /// Where the last of a function's rules begins, or of its first 64; 0 if it has none.
     std::uint64_t last_rule_of(std::uint64_t function, std::uint64_t bias);
     bool begins_function(std::uint64_t address, std::uint64_t bias) const {
-        return index_.start_of(address - bias) == address - bias;
+        return eh_frame_.start_of(address - bias) == address - bias;
     }
 
 private:
-    Dwarf_CFI_s* debug_frame();
-
     ElfImage image_;
     std::string path_;
-    std::optional<FramePages> frames_;  // nothing: libdw reads .eh_frame as a whole
-    FunctionIndex index_;
-    Dwarf_CFI_s* eh_frame_ = nullptr;
-    bool is_go_ = false;
+    EhFrame eh_frame_;
     std::optional<DebugFrame> debug_frame_;  // nothing: not looked for yet
+    bool is_go_ = false;
 };
 
 /// Unwind tables by code region: opened when an address in them is first met, shared by the regions of one file. One

@@ -1,15 +1,12 @@
 #include "unwind/elf_image.hpp"
 
-#include <gelf.h>
-#include <libelf.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
-#include "base/descriptor.hpp"
+#include "base/byte_reader.hpp"
 #include "base/self_memory.hpp"
 
 namespace flameprobe {
@@ -49,7 +46,7 @@ bool read_exactly(std::uint64_t address, void* out, std::size_t size) {
     return read_self(address, {static_cast<std::byte*>(out), size}) == size;
 }
 
-bool read_headers(std::uint64_t address, Headers& out) {
+bool read_mapped_headers(std::uint64_t address, Headers& out) {
     if (!read_exactly(address, &out.elf, sizeof out.elf)) return false;
     const bool plausible = std::memcmp(out.elf.e_ident, ELFMAG, SELFMAG) == 0 &&
                            out.elf.e_ident[EI_CLASS] == ELFCLASS64 && out.elf.e_phentsize == sizeof(Elf64_Phdr) &&
@@ -137,22 +134,20 @@ MemoryMap copy_image(const Headers& headers, std::uint64_t bias, ElfImage::Parts
 }  // namespace
 
 std::optional<ElfImage> ElfImage::from_file(const CodeRegion& region) {
-    if (region.kind != RegionKind::file || elf_version(EV_CURRENT) == EV_NONE) return std::nullopt;
+    if (region.kind != RegionKind::file) return std::nullopt;
     Descriptor file = open_host_file(region.path);
     struct stat status {};
     if (!file || ::fstat(file.get(), &status) != 0) return std::nullopt;
-    // Not ELF_C_READ_MMAP: a file that the host's owner truncates under us would turn into SIGBUS.
-    Elf* const elf = ::elf_begin(file.get(), ELF_C_READ, nullptr);
-    if (elf == nullptr) return std::nullopt;
-    ElfImage image(elf, file.release(), MemoryMap());
-    if (::elf_kind(elf) != ELF_K_ELF || !same_file(region, status, image, image.fd_)) return std::nullopt;
-    image.file_ = FileIdentity::of(status);
+    // Read, not mapped: a file that the host's owner truncates under us would turn into SIGBUS.
+    ElfImage image(std::move(file), MemoryMap());
+    if (!image.read_headers() || !same_file(region, status, image, image.file_.get())) return std::nullopt;
+    image.identity_ = FileIdentity::of(status);
     return image;
 }
 
 bool ElfImage::holds_code_of(const CodeRegion& region) {
     const auto image = from_file(region);
-    return image && has_code_of(region, image->fd_);
+    return image && has_code_of(region, image->file_.get());
 }
 
 std::optional<ElfImage> ElfImage::from_memory(const CodeRegion& region, Parts parts) {
@@ -163,7 +158,7 @@ std::optional<ElfImage> ElfImage::from_memory(const CodeRegion& region, Parts pa
     Headers headers;
     for (std::uint64_t i = 0; i < pages_to_search && expected >= i * page; ++i) {
         const std::uint64_t address = expected - i * page;
-        if (!read_headers(address, headers)) continue;
+        if (!read_mapped_headers(address, headers)) continue;
         const auto bias = explain(headers, address, region);
         if (bias) return from_bytes(copy_image(headers, *bias, parts));
     }
@@ -171,31 +166,33 @@ std::optional<ElfImage> ElfImage::from_memory(const CodeRegion& region, Parts pa
 }
 
 std::optional<ElfImage> ElfImage::from_bytes(MemoryMap bytes) {
-    if (!bytes || elf_version(EV_CURRENT) == EV_NONE) return std::nullopt;
-    Elf* const elf = ::elf_memory(reinterpret_cast<char*>(bytes.data()), bytes.size());
-    if (elf == nullptr) return std::nullopt;
-    ElfImage image(elf, -1, std::move(bytes));
-    if (::elf_kind(elf) != ELF_K_ELF) return std::nullopt;
+    if (!bytes) return std::nullopt;
+    ElfImage image(Descriptor(), std::move(bytes));
+    if (!image.read_headers()) return std::nullopt;
     return image;
 }
 
-ElfImage::ElfImage(ElfImage&& other) noexcept
-    : elf_(std::exchange(other.elf_, nullptr)),
-      fd_(std::exchange(other.fd_, -1)),
-      file_(other.file_),
-      bytes_(std::move(other.bytes_)) {}
-
-ElfImage& ElfImage::operator=(ElfImage&& other) noexcept {
-    std::swap(elf_, other.elf_);
-    std::swap(fd_, other.fd_);
-    std::swap(file_, other.file_);
-    std::swap(bytes_, other.bytes_);
-    return *this;
+template <class T>
+std::vector<T> ElfImage::list(std::uint64_t offset, std::uint64_t count) const {
+    constexpr std::uint64_t most_bytes = 4U << 20;  // hostile files announce millions
+    std::vector<T> items(std::min(count, most_bytes / sizeof(T)));
+    items.resize(read(offset, std::as_writable_bytes(std::span(items))) / sizeof(T));
+    return items;
 }
 
-ElfImage::~ElfImage() {
-    if (elf_ != nullptr) ::elf_end(elf_);
-    if (fd_ >= 0) ::close(fd_);
+// A file with more program headers than the field can tell says in its first section header how many there are.
+bool ElfImage::read_headers() {
+    constexpr std::uint64_t most = 4096;
+    if (read(0, std::as_writable_bytes(std::span(&header_, 1))) != sizeof header_) return false;
+    if (std::memcmp(header_.e_ident, ELFMAG, SELFMAG) != 0 || header_.e_ident[EI_CLASS] != ELFCLASS64 ||
+        header_.e_ident[EI_DATA] != ELFDATA2LSB)
+        return false;
+    std::uint64_t count = header_.e_phnum;
+    if (count == PN_XNUM)
+        for (const Elf64_Shdr& first : list<Elf64_Shdr>(header_.e_shoff, 1)) count = first.sh_info;
+    if (header_.e_phentsize == sizeof(Elf64_Phdr) && header_.e_phoff != 0)
+        program_headers_ = list<Elf64_Phdr>(header_.e_phoff, std::min(count, most));
+    return true;
 }
 
 std::size_t ElfImage::read(std::uint64_t offset, std::span<std::byte> out) const {
@@ -205,20 +202,7 @@ std::size_t ElfImage::read(std::uint64_t offset, std::span<std::byte> out) const
         std::memcpy(out.data(), bytes_.data() + offset, size);
         return size;
     }
-    return read_at(fd_, offset, out);
-}
-
-std::vector<Elf64_Phdr> ElfImage::program_headers() const {
-    constexpr std::size_t most = 4096;  // hostile files announce millions
-    std::size_t count = 0;
-    if (::elf_getphdrnum(elf_, &count) != 0) return {};
-    std::vector<Elf64_Phdr> headers;
-    for (std::size_t i = 0; i < std::min(count, most); ++i) {
-        GElf_Phdr header;
-        if (::gelf_getphdr(elf_, static_cast<int>(i), &header) == nullptr) break;
-        headers.push_back(header);
-    }
-    return headers;
+    return read_at(file_.get(), offset, out);
 }
 
 std::optional<std::uint64_t> ElfImage::bias(const CodeRegion& region) const {
@@ -240,32 +224,40 @@ std::optional<std::uint64_t> ElfImage::bias(const CodeRegion& region) const {
 std::string ElfImage::build_id() const {
     for (const Elf64_Phdr& header : program_headers()) {
         if (header.p_type != PT_NOTE) continue;
-        const Elf_Type type = header.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR;
-        Elf_Data* const data =
-            ::elf_getdata_rawchunk(elf_, static_cast<std::int64_t>(header.p_offset), header.p_filesz, type);
-        GElf_Nhdr note;
-        std::size_t name = 0, content = 0, next = 0;
-        for (std::size_t at = 0; data != nullptr; at = next) {
-            next = ::gelf_getnote(data, at, &note, &name, &content);
-            if (next == 0) break;
-            const char* const bytes = static_cast<const char*>(data->d_buf);
-            if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && std::memcmp(bytes + name, "GNU", 4) == 0)
-                return std::string(bytes + content, note.n_descsz);
+        const auto notes = list<std::byte>(header.p_offset, header.p_filesz);
+        const std::uint64_t alignment = header.p_align == 8 ? 8 : 4;
+        ByteReader in(notes);
+        const auto padded = [&](std::uint64_t size) {
+            const auto bytes = in.take(size);
+            in.skip(std::min<std::uint64_t>((0 - in.position()) % alignment, in.remaining()));
+            return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+        };
+        while (in.remaining() >= sizeof(Elf64_Nhdr)) {
+            const auto note = in.fixed<Elf64_Nhdr>();
+            const std::string name = padded(note.n_namesz), content = padded(note.n_descsz);
+            if (note.n_type == NT_GNU_BUILD_ID && name == std::string_view("GNU", 4) && in.ok()) return content;
         }
     }
     return {};
 }
 
-Elf_Scn* ElfImage::section(std::string_view name) const {
-    std::size_t names = 0;
-    if (::elf_getshdrstrndx(elf_, &names) != 0) return nullptr;
-    for (Elf_Scn* section = nullptr; (section = ::elf_nextscn(elf_, section)) != nullptr;) {
-        GElf_Shdr header;
-        if (::gelf_getshdr(section, &header) == nullptr || header.sh_type == SHT_NOBITS) continue;
-        const char* const its_name = ::elf_strptr(elf_, names, header.sh_name);
-        if (its_name != nullptr && its_name == name) return section;
+std::optional<Elf64_Shdr> ElfImage::section(std::string_view name) const {
+    if (header_.e_shoff == 0 || header_.e_shentsize != sizeof(Elf64_Shdr)) return std::nullopt;
+    std::uint64_t count = header_.e_shnum, names_at = header_.e_shstrndx;
+    for (const Elf64_Shdr& first : list<Elf64_Shdr>(header_.e_shoff, 1)) {
+        if (count == 0) count = first.sh_size;  // more than the field can tell
+        if (names_at == SHN_XINDEX) names_at = first.sh_link;
     }
-    return nullptr;
+    const auto sections = list<Elf64_Shdr>(header_.e_shoff, count);
+    if (names_at >= sections.size()) return std::nullopt;
+    const auto names = list<char>(sections[names_at].sh_offset, sections[names_at].sh_size);
+    const std::string_view all(names.data(), names.size());
+    for (const Elf64_Shdr& section : sections) {
+        if (section.sh_type == SHT_NOBITS || section.sh_type == SHT_NULL || section.sh_name >= all.size()) continue;
+        const auto its_name = all.substr(section.sh_name);
+        if (its_name.starts_with(name) && its_name.substr(name.size(), 1) == std::string_view("", 1)) return section;
+    }
+    return std::nullopt;
 }
 
 }  // namespace flameprobe

@@ -8,18 +8,18 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/descriptor.hpp"
 #include "base/memory_map.hpp"
 #include "base/regular_file.hpp"
 #include "unwind/code_map.hpp"
 
-struct Elf;
-struct Elf_Scn;
-
 namespace flameprobe {
 
-/// Owns an Elf, and the descriptor or the memory that it reads.
+/// A 64-bit little-endian ELF file, as far as unwinding needs it, and the descriptor or the memory that it is read
+/// from. What it says of itself may be wrong: no more than what is there is read.
 class ElfImage {
 public:
     /// The file at region.path, or nothing if it is not the one mapped: by build id, else by device and inode, or, as
@@ -35,33 +35,33 @@ public:
     static bool holds_code_of(const CodeRegion& region);
     static std::optional<ElfImage> from_bytes(MemoryMap bytes);
 
-    ElfImage(ElfImage&& other) noexcept;
-    ElfImage& operator=(ElfImage&& other) noexcept;
-    ~ElfImage();
-
-    Elf* elf() const { return elf_; }
     /// The file that is read; not known if it is memory.
-    const FileIdentity& file() const { return file_; }
+    const FileIdentity& file() const { return identity_; }
     bool in_memory() const { return static_cast<bool>(bytes_); }
     std::size_t size_in_memory() const { return bytes_.size(); }
     /// Copies what lies at `offset` of the file; gives how many bytes there were.
     std::size_t read(std::uint64_t offset, std::span<std::byte> out) const;
-    /// Up to the first that cannot be read, and at most 4,096.
-    std::vector<Elf64_Phdr> program_headers() const;
+    /// At most 4,096.
+    const std::vector<Elf64_Phdr>& program_headers() const { return program_headers_; }
     /// What to add to the file's virtual addresses to get the process's; nothing if no PT_LOAD of the file covers the
     /// region's file offset.
     std::optional<std::uint64_t> bias(const CodeRegion& region) const;
     std::string build_id() const;
-    /// The section of that name that has contents in the file, or null.
-    Elf_Scn* section(std::string_view name) const;
+    /// The section of that name that has contents in the file.
+    std::optional<Elf64_Shdr> section(std::string_view name) const;
 
 private:
-    ElfImage(Elf* elf, int fd, MemoryMap bytes) : elf_(elf), fd_(fd), bytes_(std::move(bytes)) {}
+    ElfImage(Descriptor file, MemoryMap bytes) : file_(std::move(file)), bytes_(std::move(bytes)) {}
+    /// False: no such ELF file.
+    bool read_headers();
+    template <class T>
+    std::vector<T> list(std::uint64_t offset, std::uint64_t count) const;
 
-    Elf* elf_ = nullptr;
-    int fd_ = -1;  // kept: ELF_C_READ reads parts when they are first wanted
-    FileIdentity file_;
+    Descriptor file_;
+    FileIdentity identity_;
     MemoryMap bytes_;
+    Elf64_Ehdr header_{};
+    std::vector<Elf64_Phdr> program_headers_;
 };
 
 }  // namespace flameprobe

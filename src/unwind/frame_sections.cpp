@@ -1,167 +1,189 @@
 #include "unwind/frame_sections.hpp"
 
-#include <dwarf.h>
 #include <elf.h>
-#include <elfutils/libdw.h>
-#include <gelf.h>
 
 #include <algorithm>
-#include <array>
+#include <bit>
 #include <cstring>
 #include <utility>
 
 #include "base/debug_link.hpp"
-#include "base/elf_head.hpp"
+#include "unwind/inflate.hpp"
 
 namespace flameprobe {
 namespace {
 
 constexpr std::uint64_t page_bytes = 4096;
+// Address space: pages that are not read cost nothing.
 constexpr std::uint64_t most_table_bytes = std::uint64_t{4} << 30;
+constexpr std::uint64_t most_bytes = std::uint64_t{256} << 20;  // of a section that is read as a whole
 
-/// Where the two sections lie in the file: the index, and all from the first of them to the end of the segment that
-/// holds both.
-struct Sections {
-    Elf64_Phdr index{};
-    std::uint64_t first = 0, end = 0;
-};
+/// The segment that holds a virtual address of the file.
+const Elf64_Phdr* segment_of(const ElfImage& image, std::uint64_t address) {
+    const auto holds = [&](const Elf64_Phdr& header) {
+        return header.p_type == PT_LOAD && address >= header.p_vaddr && address - header.p_vaddr < header.p_filesz;
+    };
+    const auto found = std::ranges::find_if(image.program_headers(), holds);
+    return found == image.program_headers().end() ? nullptr : &*found;
+}
 
-std::optional<Sections> sections_of(const ElfImage& image) {
-    const auto headers = image.program_headers();
-    const auto index = std::find_if(headers.begin(), headers.end(),
-                                    [](const Elf64_Phdr& header) { return header.p_type == PT_GNU_EH_FRAME; });
-    // Version, three encodings, and the distance to .eh_frame (LSB 5.0, section 10.6.2).
-    struct {
-        std::uint8_t version, frame_encoding, count_encoding, table_encoding;
-        std::int32_t distance;
-    } start{};
-    if (index == headers.end() || index->p_filesz < sizeof start) return std::nullopt;
-    if (image.read(index->p_offset, std::as_writable_bytes(std::span(&start, 1))) != sizeof start ||
-        start.frame_encoding != (DW_EH_PE_pcrel | DW_EH_PE_sdata4))
-        return std::nullopt;
-    const std::uint64_t frames = index->p_vaddr + 4 + static_cast<std::uint64_t>(std::int64_t{start.distance});
-    const auto load = std::find_if(headers.begin(), headers.end(), [&](const Elf64_Phdr& header) {
-        const auto holds = [&](std::uint64_t address) {
-            return address >= header.p_vaddr && address - header.p_vaddr < header.p_filesz;
-        };
-        return header.p_type == PT_LOAD && holds(index->p_vaddr) && holds(frames) &&
-               index->p_filesz <= header.p_filesz - (index->p_vaddr - header.p_vaddr) &&
-               index->p_offset - header.p_offset == index->p_vaddr - header.p_vaddr;
-    });
-    if (load == headers.end()) return std::nullopt;
-    const std::uint64_t first = std::min(index->p_offset, frames - load->p_vaddr + load->p_offset);
-    const std::uint64_t end = load->p_offset + load->p_filesz;
-    if (end < first || end - first > most_table_bytes) return std::nullopt;
-    return Sections{*index, first / page_bytes * page_bytes, end};
+/// Where .eh_frame begins, as .eh_frame_hdr says behind its version and three encodings; 0 if it does not.
+std::uint64_t frames_of(const ElfImage& image, const Elf64_Phdr& index) {
+    std::array<std::byte, 12> start{};
+    if (index.p_filesz < start.size() || image.read(index.p_offset, start) != start.size()) return 0;
+    const CfiSection header{start, index.p_vaddr};
+    ByteReader in(start, 4);
+    return header.pointer(in, start, std::to_integer<unsigned>(start[1])).value_or(0);
 }
 
 }  // namespace
 
-// Pages that are never read cost nothing, however large the tables are.
-std::optional<FramePages> FramePages::of(const ElfImage& image) {
-    const auto sections = sections_of(image);
-    GElf_Ehdr file;
-    if (!sections || ::gelf_getehdr(image.elf(), &file) == nullptr || file.e_ident[EI_CLASS] != ELFCLASS64)
-        return std::nullopt;
-    const std::uint64_t size = page_bytes + (sections->end - sections->first);
-    MemoryMap map = MemoryMap::reserve(size);
-    if (!map) return std::nullopt;
-    const auto bytes = map.bytes();
-    file.e_phoff = sizeof file;
-    file.e_phnum = 1;
-    file.e_shoff = file.e_shnum = file.e_shstrndx = 0;
-    Elf64_Phdr index = sections->index;
-    index.p_offset = index.p_offset - sections->first + page_bytes;
-    std::memcpy(bytes.data(), &file, sizeof file);
-    std::memcpy(bytes.data() + sizeof file, &index, sizeof index);
-    auto pages = ElfImage::from_bytes(std::move(map));
-    if (!pages) return std::nullopt;
-    FramePages frames(image, std::move(*pages), bytes, sections->first);
-    frames.distance_ = index.p_offset - index.p_vaddr;
-    if (!frames.fill(index.p_offset, index.p_filesz)) return std::nullopt;
-    frames.index_ = {bytes.subspan(index.p_offset, index.p_filesz), index.p_vaddr};
-    if (frames.index_.size() == 0) return std::nullopt;
-    return frames;
-}
+FilePages::FilePages(const ElfImage& image, std::uint64_t offset, std::uint64_t size)
+    : image_(&image), offset_(offset), bytes_(MemoryMap::reserve(size)), is_read_(size / page_bytes + 1) {}
 
-FramePages::FramePages(const ElfImage& image, ElfImage pages, std::span<std::byte> bytes, std::uint64_t first)
-    : image_(&image),
-      pages_(std::move(pages)),
-      bytes_(bytes),
-      first_(first),
-      is_filled_(bytes.size() / page_bytes + 1) {
-    is_filled_[0] = true;
-}
-
-void FramePages::want(std::uint64_t address) {
-    const auto entry = index_.entry_of(address);
-    if (!entry) return;
-    const std::uint64_t description = entry->description + distance_;
-    const auto back = fill_entry(description);
-    if (back && *back != 0) static_cast<void>(fill_entry(description + 4 - *back));
-}
-
-// The length of an entry, and then how far back its CIE lies (LSB 5.0, section 10.6.1). Gives the latter.
-std::optional<std::uint64_t> FramePages::fill_entry(std::uint64_t at) {
-    std::uint32_t words[2];
-    if (!fill(at, sizeof words)) return std::nullopt;
-    std::memcpy(words, bytes_.data() + at, sizeof words);
-    constexpr std::uint32_t is_longer = 0xffffffff;  // an extended length: no compiler writes one
-    const std::uint64_t size = words[0] == is_longer ? bytes_.size() - at : 4 + std::uint64_t{words[0]};
-    if (!fill(at, std::min(size, bytes_.size() - at))) return std::nullopt;
-    return words[1];
-}
-
-bool FramePages::fill(std::uint64_t at, std::uint64_t size) {
+bool FilePages::want(std::uint64_t at, std::uint64_t size) {
     if (at > bytes_.size() || size > bytes_.size() - at) return false;
     const std::uint64_t end = (at + size + page_bytes - 1) / page_bytes;
     for (std::uint64_t number = at / page_bytes; number < end; ++number) {
-        if (is_filled_[number]) continue;
+        if (is_read_[number]) continue;
         std::uint64_t behind = number + 1;
-        while (behind < end && !is_filled_[behind]) ++behind;
+        while (behind < end && !is_read_[behind]) ++behind;
         const std::uint64_t from = number * page_bytes,
                             to = std::min<std::uint64_t>(behind * page_bytes, bytes_.size());
-        const auto wanted = bytes_.subspan(from, to - from);
-        if (image_->read(first_ + from - page_bytes, wanted) != wanted.size()) return false;
-        for (; number < behind; ++number) is_filled_[number] = true;
+        const auto wanted = bytes_.bytes().subspan(from, to - from);
+        if (image_->read(offset_ + from, wanted) != wanted.size()) return false;
+        for (; number < behind; ++number) is_read_[number] = true;
     }
     return true;
+}
+
+CfiList::CfiList(const CfiSection& section, bool ends) {
+    std::optional<CfiCommon> common;  // most descriptions have the one of the description before
+    std::uint64_t common_at = ~std::uint64_t{0};
+    for (std::uint64_t at = 0; at < section.bytes.size();) {
+        const auto header = CfiHeader::at(section, at);
+        if (!header || (ends && header->kind == CfiHeader::Kind::terminator)) break;
+        if (header->kind == CfiHeader::Kind::description) {
+            if (std::exchange(common_at, header->common) != header->common)
+                common = cfi_common_at(section, header->common);
+            const auto entry = common ? cfi_entry(section, *header, *common) : std::nullopt;
+            if (entry && entry->start < entry->end) entries_.push_back({entry->start, at});
+        }
+        at = header->end;
+    }
+    std::ranges::stable_sort(entries_, {}, &Entry::start);
+    const auto [first, last] = std::ranges::unique(entries_, {}, &Entry::start);
+    entries_.erase(first, last);
+}
+
+std::vector<CfiList::Entry>::const_iterator CfiList::after(std::uint64_t address) const {
+    return std::ranges::upper_bound(entries_, address, {}, &Entry::start);
+}
+std::optional<CfiEntry> CfiList::entry_of(const CfiSection& section, std::uint64_t address) const {
+    const auto next = after(address);
+    const auto entry = next == entries_.begin() ? std::nullopt : cfi_entry_at(section, std::prev(next)->offset);
+    return entry && entry->covers(address) ? entry : std::nullopt;
+}
+std::uint64_t CfiList::start_of(std::uint64_t address) const {
+    const auto next = after(address);
+    return next == entries_.begin() ? 0 : std::prev(next)->start;
+}
+std::uint64_t CfiList::next_start(std::uint64_t address) const {
+    const auto next = after(address);
+    return next == entries_.end() ? 0 : next->start;
+}
+
+EhFrame::EhFrame(const ElfImage& image) {
+    const auto& headers = image.program_headers();
+    const auto index = std::ranges::find(headers, PT_GNU_EH_FRAME, &Elf64_Phdr::p_type);
+    const std::uint64_t frames = index == headers.end() ? 0 : frames_of(image, *index);
+    const Elf64_Phdr* const load = frames == 0 ? nullptr : segment_of(image, frames);
+    // As linkers lay them out, the two lie in one segment.
+    if (load != nullptr && index->p_vaddr >= load->p_vaddr && index->p_vaddr - load->p_vaddr < load->p_filesz &&
+        index->p_filesz <= load->p_filesz - (index->p_vaddr - load->p_vaddr)) {
+        const std::uint64_t first = (std::min(index->p_vaddr, frames) - load->p_vaddr) / page_bytes * page_bytes;
+        if (load->p_filesz - first <= most_table_bytes) {
+            pages_ = FilePages(image, load->p_offset + first, load->p_filesz - first);
+            section_ = {pages_.bytes(), load->p_vaddr + first};
+            const std::uint64_t at = index->p_vaddr - section_.address;
+            if (pages_.want(at, index->p_filesz))
+                index_ = FunctionIndex(section_.bytes.subspan(at, index->p_filesz), index->p_vaddr);
+        }
+    }
+    if (index_.size() == 0) read_whole(image, frames);
+}
+
+void EhFrame::read_whole(const ElfImage& image, std::uint64_t frames) {
+    std::uint64_t offset = 0, size = 0, address = frames;
+    const auto section = image.section(".eh_frame");
+    if (section) {
+        offset = section->sh_offset, size = section->sh_size, address = section->sh_addr;
+    } else if (const Elf64_Phdr* const load = frames == 0 ? nullptr : segment_of(image, frames)) {
+        offset = load->p_offset + (frames - load->p_vaddr), size = load->p_filesz - (frames - load->p_vaddr);
+    }
+    if (size == 0 || size > most_bytes) return;
+    pages_ = FilePages(image, offset, size);
+    if (!pages_.want(0, size)) return;
+    section_ = {pages_.bytes(), address};
+    list_ = CfiList(section_, !section);
+}
+
+/// Reads an entry, whose length stands before it.
+bool EhFrame::want_entry(std::uint64_t offset) {
+    constexpr std::uint64_t head = 20;  // an extended length, and an identifier
+    const std::uint64_t size = section_.bytes.size();
+    if (offset > size || !pages_.want(offset, std::min(head, size - offset))) return false;
+    ByteReader in(section_.bytes, offset);
+    const std::uint64_t length = head + std::min(in.u32(), CfiHeader::longest);
+    return in.ok() && pages_.want(offset, std::min(length, size - offset));
+}
+
+std::optional<CfiEntry> EhFrame::entry_of(std::uint64_t address) {
+    const auto found = index_.entry_of(address);
+    if (!found) return list_.entry_of(section_, address);
+    const std::uint64_t offset = found->description - section_.address;
+    const auto header = want_entry(offset) ? CfiHeader::at(section_, offset) : std::nullopt;
+    if (!header || !want_entry(header->common)) return std::nullopt;
+    auto entry = cfi_entry(section_, *header);
+    // LLVM's BOLT leaves empty descriptions, to which the table leads; the function's own comes next.
+    if (entry && entry->start == entry->end && want_entry(header->end)) entry = cfi_entry_at(section_, header->end);
+    return entry && entry->covers(address) ? entry : std::nullopt;
 }
 
 namespace {
 
 constexpr char section_name[] = ".debug_frame";
-constexpr std::uint64_t most_bytes = std::uint64_t{256} << 20;
 
-/// The section's bytes, decompressed; null if there are none.
-const Elf_Data* contents(Elf_Scn* section) {
-    GElf_Shdr header;
-    if (section == nullptr || ::gelf_getshdr(section, &header) == nullptr) return nullptr;
-    if ((header.sh_flags & SHF_COMPRESSED) != 0) {
-        GElf_Chdr compressed;
-        if (::gelf_getchdr(section, &compressed) == nullptr || compressed.ch_size > most_bytes) return nullptr;
-        if (::elf_compress(section, 0, 0) < 0) return nullptr;
-    } else if (header.sh_size > most_bytes) {
-        return nullptr;
-    }
-    const Elf_Data* const data = ::elf_getdata(section, nullptr);
-    return data != nullptr && data->d_buf != nullptr && data->d_size <= most_bytes ? data : nullptr;
+MemoryMap inflated(std::span<const std::byte> packed, std::uint64_t size) {
+    MemoryMap out = size <= most_bytes ? MemoryMap::reserve(size) : MemoryMap();
+    return out && inflate(packed, out.bytes()) ? std::move(out) : MemoryMap();
 }
 
-/// An ELF file of this machine that has one section.
-MemoryMap image_of(std::span<const std::byte> section, std::uint16_t machine) {
-    constexpr std::uint64_t behind_head = 4096;
-    MemoryMap image = MemoryMap::reserve(behind_head + section.size());
-    if (!image) return image;
-    const std::string head = elf_head(std::array{NamedSection{section_name, behind_head, section.size()}}, machine);
-    std::memcpy(image.data(), head.data(), head.size());
-    std::memcpy(image.data() + behind_head, section.data(), section.size());
-    return image;
+/// The section's bytes, decompressed; empty if there are none, or if they are compressed by zstd.
+MemoryMap contents(const ElfImage& image, const std::string& name) {
+    const auto section = image.section(name);
+    if (!section || section->sh_size == 0 || section->sh_size > most_bytes) return {};
+    MemoryMap bytes = MemoryMap::reserve(section->sh_size);
+    if (!bytes || image.read(section->sh_offset, bytes.bytes()) != bytes.size()) return {};
+    if ((section->sh_flags & SHF_COMPRESSED) == 0) return bytes;
+    ByteReader in(bytes.bytes());
+    const auto header = in.fixed<Elf64_Chdr>();
+    if (!in.ok() || header.ch_type != ELFCOMPRESS_ZLIB) return {};
+    return inflated(bytes.bytes().subspan(in.position()), header.ch_size);
+}
+
+/// As Go's linker and gold named and compressed sections before there was a flag for it: "ZLIB", the size.
+MemoryMap old_contents(const ElfImage& image, const std::string& name) {
+    const MemoryMap bytes = contents(image, name);
+    ByteReader in(bytes.bytes());
+    if (in.u32() != std::bit_cast<std::uint32_t>(std::array{'Z', 'L', 'I', 'B'})) return {};
+    const std::uint64_t size = __builtin_bswap64(in.u64());
+    return in.ok() ? inflated(bytes.bytes().subspan(in.position()), size) : MemoryMap();
 }
 
 DebugLink debug_link(const ElfImage& image) {
-    const Elf_Data* const data = contents(image.section(".gnu_debuglink"));
-    return data == nullptr ? DebugLink() : DebugLink::in({static_cast<const char*>(data->d_buf), data->d_size});
+    const MemoryMap bytes = contents(image, ".gnu_debuglink");
+    return bytes ? DebugLink::in({reinterpret_cast<const char*>(bytes.data()), bytes.size()}) : DebugLink();
 }
 
 std::optional<ElfImage> open(const std::string& path, const std::string& build_id) {
@@ -170,14 +192,11 @@ std::optional<ElfImage> open(const std::string& path, const std::string& build_i
     file.path = path;
     file.build_id = build_id;
     auto image = ElfImage::from_file(file);
-    if (image && image->section(section_name) == nullptr) image.reset();
+    if (image && !image->section(section_name)) image.reset();
     return image;
 }
 
 }  // namespace
-
-void DebugFrame::End::operator()(Elf* elf) const { ::elf_end(elf); }
-void DebugFrame::End::operator()(Dwarf* dwarf) const { ::dwarf_end(dwarf); }
 
 DebugFrame::DebugFrame(const ElfImage& image, const std::string& path) {
     const std::vector<std::string> directories = {"/usr/lib/debug"};
@@ -196,15 +215,11 @@ DebugFrame::DebugFrame(const ElfImage& image, const std::string& path) {
 }
 
 bool DebugFrame::read(const ElfImage& image) {
-    GElf_Ehdr header;
-    const Elf_Data* const data = contents(image.section(section_name));
-    if (data == nullptr || ::gelf_getehdr(image.elf(), &header) == nullptr) return false;
-    bytes_ = image_of({static_cast<const std::byte*>(data->d_buf), data->d_size}, header.e_machine);
-    if (!bytes_) return false;
-    elf_.reset(::elf_memory(reinterpret_cast<char*>(bytes_.data()), bytes_.size()));
-    if (elf_) dwarf_.reset(::dwarf_begin_elf(elf_.get(), DWARF_C_READ, nullptr));
-    if (dwarf_) cfi_ = ::dwarf_getcfi(dwarf_.get());
-    return cfi_ != nullptr;
+    bytes_ = contents(image, section_name);
+    if (!bytes_) bytes_ = old_contents(image, ".zdebug_frame");
+    section_ = {bytes_.bytes(), 0, true};
+    list_ = CfiList(section_, false);
+    return static_cast<bool>(bytes_);
 }
 
 }  // namespace flameprobe

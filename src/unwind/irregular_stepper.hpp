@@ -1,10 +1,6 @@
 // One step over a frame that no UnwindRule can describe: by the table's expressions, worked out anew each time.
 #pragma once
 
-#include <elfutils/libdw.h>
-
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -14,41 +10,23 @@
 #include "cpu/registers.hpp"
 #include "unwind/cfi_tables.hpp"
 #include "unwind/cursor.hpp"
+#include "unwind/expression.hpp"
 #include "unwind/stack_reader.hpp"
 
 namespace flameprobe {
 
-/// What an expression may ask for; nothing where it is not known.
-class FrameState {
+class IrregularFrame final : public FrameState {
 public:
-    virtual ~FrameState() = default;
-    virtual std::optional<std::uint64_t> register_value(unsigned dwarf_register) = 0;
-    virtual std::optional<std::uint64_t> word(std::uint64_t address) = 0;
-    virtual std::optional<std::uint64_t> cfa() = 0;
-};
-
-/// Where a value lies in memory, or the value itself (DW_OP_stack_value, a register).
-struct Evaluated {
-    std::uint64_t number = 0;
-    bool is_value = false;
-};
-
-/// Nothing if the expression is malformed, does not end, or needs what the frame does not know.
-std::optional<Evaluated> evaluate(const Dwarf_Op* operations, std::size_t count, FrameState& frame);
-
-class TableFrame final : public FrameState {
-public:
-    TableFrame(Dwarf_Frame& table, const Cursor& cursor, const Registers* all, StackReader& stack)
+    IrregularFrame(const TableFrame& table, const Cursor& cursor, const Registers* all, StackReader& stack)
         : table_(table), cursor_(cursor), all_(all), stack_(stack) {
-        Dwarf_Op* operations = nullptr;
-        std::size_t count = 0;
-        if (::dwarf_frame_cfa(&table_, &operations, &count) != 0 || count == 0) return;
-        // Nothing is there that is a value: what is worked out is the address.
-        if (const auto cfa = evaluate(operations, count, *this)) cfa_ = cfa->number;
+        const CfiRule& cfa = table.row.cfa;
+        if (cfa.how == CfiRule::How::val_expression) cfa_ = evaluate(table.expression(cfa), std::nullopt, *this);
+        if (cfa.how == CfiRule::How::val_offset)
+            cfa_ = plus(register_value(table.row.cfa_register), table.row.cfa_offset);
     }
 
-    std::optional<std::uint64_t> cfa() override { return cfa_; }
-    std::optional<std::uint64_t> register_value(unsigned number) override {
+    std::optional<std::uint64_t> cfa() const { return cfa_; }
+    std::optional<std::uint64_t> register_value(std::uint64_t number) override {
         if (number == Arch::return_address) return cursor_.lookup();
         if (number == Arch::sp) return known(cursor_.sp);
         if (number == Arch::fp) return known(cursor_.fp);
@@ -68,23 +46,39 @@ public:
         enum class How : std::uint8_t { kept, slot, value, lost } how = How::lost;
         std::uint64_t number = 0;  // the slot's address, or the value
     };
-    Saved saved(unsigned number) {
-        std::array<Dwarf_Op, 3> few{};
-        Dwarf_Op* operations = nullptr;
-        std::size_t count = 0;
-        if (::dwarf_frame_register(&table_, static_cast<int>(number), few.data(), &operations, &count) != 0) return {};
-        if (count == 0) return {Saved::How::kept, 0};
-        const auto place = evaluate(operations, count, *this);
-        if (!place) return {};
-        return {place->is_value ? Saved::How::value : Saved::How::slot, place->number};
+    Saved saved(const CfiRule& rule) {
+        using How = CfiRule::How;
+        switch (rule.how) {
+            case How::unspecified:
+            case How::same_value:
+                return {Saved::How::kept, 0};
+            case How::offset:
+                return found(Saved::How::slot, plus(cfa_, rule.number));
+            case How::val_offset:
+                return found(Saved::How::value, plus(cfa_, rule.number));
+            case How::in_register:
+                return found(Saved::How::value, register_value(static_cast<std::uint64_t>(rule.number)));
+            case How::expression:
+                return found(Saved::How::slot, evaluate(table_.expression(rule), cfa_, *this));
+            case How::val_expression:
+                return found(Saved::How::value, evaluate(table_.expression(rule), cfa_, *this));
+            default:
+                return {};
+        }
     }
 
 private:
     static std::optional<std::uint64_t> known(std::uint64_t value) {
         return value == Cursor::unknown ? std::nullopt : std::optional(value);
     }
+    static std::optional<std::uint64_t> plus(std::optional<std::uint64_t> base, std::int64_t offset) {
+        return base ? std::optional(*base + static_cast<std::uint64_t>(offset)) : std::nullopt;
+    }
+    static Saved found(Saved::How how, std::optional<std::uint64_t> number) {
+        return number ? Saved{how, *number} : Saved{};
+    }
 
-    Dwarf_Frame& table_;
+    const TableFrame& table_;
     const Cursor& cursor_;
     const Registers* all_;
     StackReader& stack_;
@@ -93,23 +87,26 @@ private:
 
 /// A caller's register. As in SavedFrame::restore: only a slot of the frame itself holds the caller's value, but for a
 /// signal's frame, which may lie anywhere.
-inline void restore_from(TableFrame& frame, unsigned number, const Cursor& cursor, const Cursor& caller,
+inline void restore_from(IrregularFrame& frame, const CfiRule& rule, const Cursor& cursor, const Cursor& caller,
                          bool signal_frame, std::uint64_t& value) {
-    const auto saved = frame.saved(number);
+    using How = IrregularFrame::Saved::How;
+    const auto saved = frame.saved(rule);
     const bool inside = saved.number - cursor.sp < caller.sp - cursor.sp;
-    if (saved.how == TableFrame::Saved::How::value) value = saved.number;
-    if (saved.how == TableFrame::Saved::How::slot && (inside || signal_frame))
+    if (saved.how == How::value) value = saved.number;
+    if (saved.how == How::slot && (inside || signal_frame))
         if (const auto word = frame.word(saved.number)) value = *word;
 }
 
-inline std::optional<std::uint64_t> return_address_of(TableFrame& frame, unsigned column) {
-    const auto saved = frame.saved(column);
+inline std::optional<std::uint64_t> return_address_of(IrregularFrame& frame, const TableFrame& table) {
+    using How = IrregularFrame::Saved::How;
+    const auto saved = frame.saved(table.return_address());
     switch (saved.how) {
-        case TableFrame::Saved::How::kept:
-            return Arch::return_address_in_register ? frame.register_value(column) : std::nullopt;
-        case TableFrame::Saved::How::slot:
+        case How::kept:
+            return Arch::return_address_in_register ? frame.register_value(table.entry.common.return_column)
+                                                    : std::nullopt;
+        case How::slot:
             return frame.word(saved.number);
-        case TableFrame::Saved::How::value:
+        case How::value:
             return saved.number;
         default:
             return std::nullopt;
@@ -127,22 +124,21 @@ public:
     std::optional<WalkEnd> step(Cursor& cursor, const Registers* all, StackReader& stack) {
         const CodeRegion* const region = map_.find(cursor.lookup());
         const auto tables = region == nullptr ? ModuleTable::Tables{} : modules_.find(*region);
-        const FrameOwner table = tables.cfi == nullptr ? nullptr : tables.cfi->frame(cursor.lookup() - tables.bias);
-        if (table == nullptr) return WalkEnd::no_unwind_info;
-        bool signal_frame = false;
-        const int column = ::dwarf_frame_info(table.get(), nullptr, nullptr, &signal_frame);
-        TableFrame frame(*table, cursor, all, stack);
-        if (column < 0 || !frame.cfa()) return WalkEnd::no_unwind_info;
-        const auto returns_to = return_address_of(frame, static_cast<unsigned>(column));
+        const auto table = tables.cfi == nullptr ? std::nullopt : tables.cfi->frame(cursor.lookup() - tables.bias);
+        if (!table) return WalkEnd::no_unwind_info;
+        const bool signal_frame = table->entry.common.is_signal_frame;
+        IrregularFrame frame(*table, cursor, all, stack);
+        if (!frame.cfa()) return WalkEnd::no_unwind_info;
+        const auto returns_to = return_address_of(frame, *table);
         if (!returns_to) return WalkEnd::no_unwind_info;
         if (*returns_to == 0) return WalkEnd::bad_return;
         Cursor caller = cursor;
         caller.pc = signal_frame ? *returns_to : Arch::strip(*returns_to);
-        const auto stack_pointer = frame.saved(Arch::sp);
-        caller.sp = stack_pointer.how == TableFrame::Saved::How::value ? stack_pointer.number : *frame.cfa();
+        const auto stack_pointer = frame.saved(table->row.of[Arch::sp]);
+        caller.sp = stack_pointer.how == IrregularFrame::Saved::How::value ? stack_pointer.number : *frame.cfa();
         caller.interrupted = signal_frame;
-        restore_from(frame, Arch::fp, cursor, caller, signal_frame, caller.fp);
-        restore_from(frame, Arch::third, cursor, caller, signal_frame, caller.third);
+        restore_from(frame, table->row.of[Arch::fp], cursor, caller, signal_frame, caller.fp);
+        restore_from(frame, table->row.of[Arch::third], cursor, caller, signal_frame, caller.third);
         cursor = caller;
         return std::nullopt;
     }

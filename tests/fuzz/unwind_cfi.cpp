@@ -1,6 +1,4 @@
 // The fuzzer's bytes as call frame instructions, as .eh_frame, or as a whole ELF file; rules are asked for all over it.
-// libdw 0.188 makes room for every register up to the highest number it meets, gigabytes for some inputs: fuzz.sh lets
-// it have 64 MiB at once.
 #include <elf.h>
 #include <sys/mman.h>
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "outside/byte_reader.hpp"
+#include "base/byte_reader.hpp"
 
 namespace flameprobe {
 

@@ -8,7 +8,7 @@
 #include <random>
 #include <sstream>
 
-#include "outside/byte_reader.hpp"
+#include "base/byte_reader.hpp"
 #include "symbolize/file_bytes.hpp"
 #include "test_program.hpp"
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "outside/byte_reader.hpp"
+#include "base/byte_reader.hpp"
 #include "test_program.hpp"
 
 using namespace flameprobe;

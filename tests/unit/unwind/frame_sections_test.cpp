@@ -1,10 +1,10 @@
-// Unwind tables of which only some pages are read must say what the whole tables say.
+// Which description covers an address: by pages of a file, from memory, by a list where there is no search table.
 #include "unwind/frame_sections.hpp"
 
 #include <doctest/doctest.h>
-#include <elfutils/libdw.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "base/elf_head.hpp"
+#include "cfi_bytes.hpp"
 #include "live_map.hpp"
 #include "unwind/cfi_tables.hpp"
 
@@ -29,73 +31,161 @@ CodeRegion libc_region() {
     return *found;
 }
 
-/// What a table says of an address: the extent of its function and the rule for the canonical frame address.
-std::string told(Dwarf_CFI* tables, std::uint64_t address) {
-    Dwarf_Frame* frame = nullptr;
-    if (tables == nullptr || ::dwarf_cfi_addrframe(tables, address, &frame) != 0) return "nothing";
-    Dwarf_Addr start = 0, end = 0;
-    bool is_signal_frame = false;
-    const int column = ::dwarf_frame_info(frame, &start, &end, &is_signal_frame);
-    Dwarf_Op* operations = nullptr;
-    std::size_t count = 0;
-    std::string text = std::to_string(start) + " " + std::to_string(end) + " " + std::to_string(column);
-    if (::dwarf_frame_cfa(frame, &operations, &count) == 0)
-        for (std::size_t i = 0; i < count; ++i)
-            text += " " + std::to_string(operations[i].atom) + " " + std::to_string(operations[i].number);
-    std::free(frame);
-    return text;
+/// An ELF file that has one section, at address 0.
+MemoryMap file_of(std::string_view name, std::span<const std::byte> bytes, std::uint64_t flags = 0) {
+    constexpr std::uint64_t behind_head = 512;
+    const NamedSection section{name, behind_head, bytes.size()};
+    std::string head = elf_head({&section, 1}, EM_X86_64);
+    Elf64_Shdr header;
+    std::memcpy(&header, head.data() + sizeof(Elf64_Ehdr) + sizeof header, sizeof header);
+    header.sh_flags = flags;
+    std::memcpy(head.data() + sizeof(Elf64_Ehdr) + sizeof header, &header, sizeof header);
+    MemoryMap file = MemoryMap::reserve(behind_head + bytes.size());
+    std::memcpy(file.data(), head.data(), head.size());
+    std::memcpy(file.data() + behind_head, bytes.data(), bytes.size());
+    return file;
+}
+
+bool finds_description(const DebugFrame& frames) {
+    const auto entry = frames.entry_of(code_start + 8);
+    return entry && entry->start == code_start && entry->end == code_end && !frames.entry_of(code_end);
+}
+
+HandMadeSection debug_section() {
+    HandMadeSection section;
+    section.is_debug_frame = true;
+    section.augmentation.clear();
+    section.augmentation_data.clear();
+    return section;
+}
+
+std::string deflated(std::span<const std::byte> bytes) {
+    uLongf size = compressBound(bytes.size());
+    std::string packed(size, '\0');
+    REQUIRE(compress(reinterpret_cast<Bytef*>(packed.data()), &size, reinterpret_cast<const Bytef*>(bytes.data()),
+                     bytes.size()) == Z_OK);
+    packed.resize(size);
+    return packed;
 }
 
 }  // namespace
 
-TEST_CASE("of a library's tables a page says what the whole says, whichever is asked for first") {
+TEST_CASE("of a library's tables a search finds what a list of the whole section has, whatever is asked for first") {
     const auto image = ElfImage::from_file(libc_region());
     REQUIRE(image);
-    auto pages = FramePages::of(*image);
-    REQUIRE(pages);
-    const auto functions = pages->index().size();
-    CHECK(functions > 1000);
-    Dwarf_CFI* const whole = ::dwarf_getcfi_elf(image->elf());
-    Dwarf_CFI* const some = ::dwarf_getcfi_elf(pages->elf());
-    REQUIRE(whole != nullptr);
-    REQUIRE(some != nullptr);
-    const CodeRegion region = libc_region();
+    EhFrame found(*image);
+    CHECK(found.size() > 1000);
+    const auto section = image->section(".eh_frame");
+    REQUIRE(section);
+    std::vector<std::byte> bytes(section->sh_size);
+    REQUIRE(image->read(section->sh_offset, bytes) == bytes.size());
+    const CfiSection whole{bytes, section->sh_addr};
+    const CfiList list(whole, false);
+    CHECK(list.size() == found.size());
     std::vector<std::uint64_t> addresses;
+    const CodeRegion region = libc_region();
     for (std::uint64_t at = 0; at < region.end - region.start; at += 61) addresses.push_back(region.file_offset + at);
     std::shuffle(addresses.begin(), addresses.end(), std::minstd_rand(1));
-    std::size_t rules = 0;
+    std::size_t entries = 0;
     for (const std::uint64_t address : addresses) {
         CAPTURE(address);
-        pages->want(address);
-        const std::string expected = told(whole, address);
-        REQUIRE(told(some, address) == expected);
-        rules += expected != "nothing";
+        const auto expected = list.entry_of(whole, address), entry = found.entry_of(address);
+        REQUIRE(entry.has_value() == expected.has_value());
+        REQUIRE(found.start_of(address) == list.start_of(address));
+        REQUIRE(found.next_start(address) == list.next_start(address));
+        if (!entry) continue;
+        ++entries;
+        REQUIRE(entry->start == expected->start);
+        REQUIRE(std::ranges::equal(entry->instructions, expected->instructions));
     }
-    CHECK(rules > addresses.size() / 2);
-    ::dwarf_cfi_end(whole);
-    ::dwarf_cfi_end(some);
+    CHECK(entries > addresses.size() / 2);
 }
 
-TEST_CASE("nothing is known of a page before it is wanted") {
+TEST_CASE("pages are read when they are wanted, and none beyond the file") {
     const auto image = ElfImage::from_file(libc_region());
     REQUIRE(image);
-    auto pages = FramePages::of(*image);
-    REQUIRE(pages);
-    Dwarf_CFI* const some = ::dwarf_getcfi_elf(pages->elf());
-    const CodeRegion region = libc_region();
-    const std::uint64_t first = region.file_offset + (region.end - region.start) / 4,
-                        second = region.file_offset + (region.end - region.start) / 2;
-    pages->want(first);
-    CHECK(told(some, first) != "nothing");
-    CHECK(told(some, second) == "nothing");
-    ::dwarf_cfi_end(some);
+    FilePages pages(*image, 0, image->file().size + 4096);
+    CHECK(pages.bytes()[0] == std::byte{0});
+    REQUIRE(pages.want(0, 4));
+    CHECK(std::memcmp(pages.bytes().data(), "\177ELF", 4) == 0);
+    const auto is_zero = [](std::byte byte) { return byte == std::byte{0}; };
+    CHECK(std::ranges::all_of(pages.bytes().subspan(4096, 4096), is_zero));
+    REQUIRE(pages.want(4095, 2));
+    CHECK_FALSE(std::ranges::all_of(pages.bytes().subspan(4096, 4096), is_zero));
+    CHECK_FALSE(pages.want(image->file().size, 2));
+    CHECK_FALSE(pages.want(~std::uint64_t{0}, 2));
+}
+
+TEST_CASE("without a search table .eh_frame is read from its beginning, terminators passed over") {
+    HandMadeSection first;
+    first.make();
+    CfiBytes bytes = first.bytes;
+    bytes.add({0, 0, 0, 0}).add({8, 0, 0, 0, 0xff, 0xff, 0xff, 0x7f, 1, 2, 3, 4});  // a terminator; of no common entry
+    const std::size_t second = bytes.bytes.size();
+    CfiBytes more;
+    more.number(static_cast<std::uint32_t>(second + 4))
+        .number(std::uint64_t{0x2000})
+        .number(std::uint64_t{0x10})
+        .add({0});
+    bytes.add(more.entry());
+    const auto image = ElfImage::from_bytes(file_of(".eh_frame", bytes.span()));
+    REQUIRE(image);
+    EhFrame frames(*image);
+    CHECK(frames.size() == 2);
+    CHECK(frames.entry_of(code_start));
+    CHECK(frames.entry_of(0x200f));
+    CHECK_FALSE(frames.entry_of(0x2010));
+    CHECK(frames.start_of(0x1fff) == code_start);
+    CHECK(frames.next_start(code_start) == 0x2000);
+    CHECK(CfiList({bytes.span()}, true).size() == 1);
+}
+
+TEST_CASE(".debug_frame as it is, and as linkers compress it") {
+    HandMadeSection section = debug_section();
+    for (int i = 0; i < 100; ++i) section.instructions.add({0x41});
+    section.make();
+    const std::string packed = deflated(section.bytes.span());
+    std::string content;
+    std::string_view name = ".debug_frame";
+    std::uint64_t flags = 0;
+    bool is_right = true;
+    SUBCASE("plain") {
+        content.assign(reinterpret_cast<const char*>(section.bytes.bytes.data()), section.bytes.bytes.size());
+    }
+    SUBCASE("SHF_COMPRESSED") {
+        const Elf64_Chdr header{ELFCOMPRESS_ZLIB, 0, section.bytes.bytes.size(), 8};
+        content.assign(reinterpret_cast<const char*>(&header), sizeof header);
+        content += packed;
+        flags = SHF_COMPRESSED;
+    }
+    SUBCASE(".zdebug_frame") {
+        const std::uint64_t size = __builtin_bswap64(section.bytes.bytes.size());
+        content = "ZLIB" + std::string(reinterpret_cast<const char*>(&size), sizeof size) + packed;
+        name = ".zdebug_frame";
+    }
+    SUBCASE("a size that is wrong") {
+        const Elf64_Chdr header{ELFCOMPRESS_ZLIB, 0, section.bytes.bytes.size() + 1, 8};
+        content.assign(reinterpret_cast<const char*>(&header), sizeof header);
+        content += packed;
+        flags = SHF_COMPRESSED;
+        is_right = false;
+    }
+    SUBCASE("terabytes") {
+        const Elf64_Chdr header{ELFCOMPRESS_ZLIB, 0, std::uint64_t{1} << 40, 8};
+        content.assign(reinterpret_cast<const char*>(&header), sizeof header);
+        content += packed;
+        flags = SHF_COMPRESSED;
+        is_right = false;
+    }
+    const auto image = ElfImage::from_bytes(file_of(name, std::as_bytes(std::span(content)), flags));
+    REQUIRE(image);
+    CHECK(finds_description(DebugFrame(*image, {})) == is_right);
 }
 
 TEST_CASE("tables whose bytes are wrong give wrong rules or none, and nothing else") {
     const auto libc = ElfImage::from_memory(libc_region());
     REQUIRE(libc);
-    const auto whole = FramePages::of(*libc);
-    REQUIRE(whole);
+    REQUIRE(EhFrame(*libc).size() > 1000);
     std::vector<std::byte> bytes(std::size_t{4} << 20);
     bytes.resize(libc->read(0, bytes));
     std::minstd_rand random(1);

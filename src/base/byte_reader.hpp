@@ -40,6 +40,13 @@ public:
         return {next_ - size, next_};
     }
 
+    template <class T>
+    T fixed() {
+        T value{};
+        const auto bytes = take(sizeof value);
+        if (!bytes.empty()) std::memcpy(&value, bytes.data(), sizeof value);
+        return value;
+    }
     std::uint8_t u8() { return fixed<std::uint8_t>(); }
     std::uint32_t u32() { return fixed<std::uint32_t>(); }
     std::uint64_t u64() { return fixed<std::uint64_t>(); }
@@ -66,6 +73,20 @@ public:
         return 0;
     }
     std::int64_t signed_varint() { return unzigzag(varint()); }
+    /// Signed LEB128 (DWARF 5, section 7.6), of 64 bits at most.
+    std::int64_t sleb128() {
+        std::uint64_t value = 0;
+        for (unsigned shift = 0; shift < 64; shift += 7) {
+            const std::uint8_t next = u8();
+            if (!ok_ || (shift == 63 && next != 0 && next != 0x7f)) break;
+            value |= static_cast<std::uint64_t>(next & 0x7f) << shift;
+            if ((next & 0x80) != 0) continue;
+            if ((next & 0x40) != 0 && shift + 7 < 64) value |= ~std::uint64_t{0} << (shift + 7);
+            return static_cast<std::int64_t>(value);
+        }
+        fail();
+        return 0;
+    }
     /// A varint length and that many bytes.
     std::string string() {
         const auto text = take(varint());
@@ -73,13 +94,6 @@ public:
     }
 
 private:
-    template <class T>
-    T fixed() {
-        T value{};
-        const auto bytes = take(sizeof value);
-        if (!bytes.empty()) std::memcpy(&value, bytes.data(), sizeof value);
-        return value;
-    }
     void fail() {
         ok_ = false;
         next_ = end_;

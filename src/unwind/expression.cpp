@@ -1,8 +1,11 @@
-#include "unwind/irregular_stepper.hpp"
+#include "unwind/expression.hpp"
 
 #include <dwarf.h>
 
+#include <array>
 #include <utility>
+
+#include "base/byte_reader.hpp"
 
 namespace flameprobe {
 namespace {
@@ -10,16 +13,17 @@ namespace {
 using Word = std::uint64_t;
 
 Word truth(bool condition) { return condition ? 1 : 0; }
+Word as_word(std::int64_t value) { return static_cast<Word>(value); }
 
 std::optional<Word> divided(std::int64_t left, std::int64_t right) {
     if (right == 0 || (right == -1 && left == INT64_MIN)) return std::nullopt;
-    return static_cast<Word>(left / right);
+    return as_word(left / right);
 }
 
 /// Relational operations, division and shra are signed (DWARF 5, 2.5.1.4 and 2.5.1.5).
-std::optional<Word> binary(unsigned atom, Word left, Word right) {
+std::optional<Word> binary(unsigned operation, Word left, Word right) {
     const auto signed_left = static_cast<std::int64_t>(left), signed_right = static_cast<std::int64_t>(right);
-    switch (atom) {
+    switch (operation) {
         case DW_OP_plus:
             return left + right;
         case DW_OP_minus:
@@ -41,7 +45,7 @@ std::optional<Word> binary(unsigned atom, Word left, Word right) {
         case DW_OP_shr:
             return right < 64 ? left >> right : 0;
         case DW_OP_shra:
-            return static_cast<Word>(signed_left >> (right < 64 ? right : 63));
+            return as_word(signed_left >> (right < 64 ? right : 63));
         case DW_OP_eq:
             return truth(left == right);
         case DW_OP_ne:
@@ -61,33 +65,32 @@ std::optional<Word> binary(unsigned atom, Word left, Word right) {
 
 class Evaluation {
 public:
-    Evaluation(const Dwarf_Op* operations, std::size_t count, FrameState& frame)
-        : operations_(operations), count_(count), frame_(frame) {}
+    Evaluation(std::span<const std::byte> expression, FrameState& frame) : in_(expression), frame_(frame) {}
 
-    std::optional<Evaluated> run() {
-        for (std::size_t steps = 0; next_ < count_; ++steps)
-            if (steps == most_steps || !apply(operations_[next_++])) return std::nullopt;
-        const auto top = pop();
-        if (!top) return std::nullopt;
-        return Evaluated{*top, is_value_};
+    std::optional<Word> run(std::optional<Word> first) {
+        if (first) push(first);
+        for (std::size_t steps = 0; !in_.at_end(); ++steps)
+            if (steps == most_steps || !apply(in_.u8())) return std::nullopt;
+        return in_.ok() ? pop() : std::nullopt;
     }
 
 private:
     static constexpr std::size_t most_steps = 1000, deepest = 64;
 
     bool push(std::optional<Word> value) {
-        if (!value || size_ == deepest) return false;
+        if (!value || !in_.ok() || size_ == deepest) return false;
         stack_[size_++] = *value;
         return true;
     }
     std::optional<Word> pop() { return size_ == 0 ? std::nullopt : std::optional(stack_[--size_]); }
     bool push_copy(Word depth) { return depth < size_ && push(stack_[size_ - 1 - depth]); }
 
-    bool apply(const Dwarf_Op& operation);
-    bool apply_to_top(const Dwarf_Op& operation);
-    bool arrange(const Dwarf_Op& operation);
-    bool jump(const Dwarf_Op& operation);
-    bool push_register(unsigned number, Word offset) {
+    bool apply(unsigned operation);
+    bool push_constant(unsigned operation);
+    bool arrange(unsigned operation);
+    bool apply_to_top(unsigned operation);
+    bool push_register(Word number) {
+        const Word offset = as_word(in_.sleb128());
         const auto value = frame_.register_value(number);
         return value && push(*value + offset);
     }
@@ -96,56 +99,66 @@ private:
         if (!word || bytes == 0 || bytes > sizeof(Word)) return std::nullopt;
         return bytes == sizeof(Word) ? *word : *word & ((Word{1} << (8 * bytes)) - 1);
     }
+    /// The distance counts from the operation's end.
+    bool jump(bool is_taken) {
+        const Word distance = as_word(in_.fixed<std::int16_t>());
+        if (is_taken) in_.seek(in_.position() + distance);
+        return in_.ok();
+    }
 
-    const Dwarf_Op* operations_;
-    std::size_t count_, next_ = 0, size_ = 0;
+    ByteReader in_;
     FrameState& frame_;
-    bool is_value_ = false;
-    std::array<Word, deepest> stack_{};
+    std::size_t size_ = 0;
+    std::array<Word, deepest> stack_;
 };
 
-bool Evaluation::apply(const Dwarf_Op& operation) {
-    const unsigned atom = operation.atom;
-    if (atom >= DW_OP_lit0 && atom <= DW_OP_lit31) return push(atom - DW_OP_lit0);
-    if (atom >= DW_OP_breg0 && atom <= DW_OP_breg31) return push_register(atom - DW_OP_breg0, operation.number);
-    if (atom >= DW_OP_reg0 && atom <= DW_OP_reg31) return is_value_ = push_register(atom - DW_OP_reg0, 0);
-    switch (atom) {
-        case DW_OP_const1u:
-        case DW_OP_const1s:
-        case DW_OP_const2u:
-        case DW_OP_const2s:
-        case DW_OP_const4u:
-        case DW_OP_const4s:
-        case DW_OP_const8u:
-        case DW_OP_const8s:
-        case DW_OP_constu:
-        case DW_OP_consts:
-            return push(operation.number);  // libdw has sign-extended already
+bool Evaluation::apply(unsigned operation) {
+    if (operation >= DW_OP_lit0 && operation <= DW_OP_lit31) return push(operation - DW_OP_lit0);
+    if (operation >= DW_OP_breg0 && operation <= DW_OP_breg31) return push_register(operation - DW_OP_breg0);
+    if (operation >= DW_OP_const1u && operation <= DW_OP_consts) return push_constant(operation);
+    switch (operation) {
         case DW_OP_bregx:
-            return push_register(static_cast<unsigned>(operation.number), operation.number2);
-        case DW_OP_regx:
-            return is_value_ = push_register(static_cast<unsigned>(operation.number), 0);
-        case DW_OP_call_frame_cfa:
-            return push(frame_.cfa());
-        case DW_OP_stack_value:
-            return is_value_ = true;
+            return push_register(in_.varint());
         case DW_OP_nop:
             return true;
         case DW_OP_skip:
-            return jump(operation);
+            return jump(true);
         default:
             return arrange(operation);
     }
 }
 
-bool Evaluation::arrange(const Dwarf_Op& operation) {
-    switch (operation.atom) {
+bool Evaluation::push_constant(unsigned operation) {
+    switch (operation) {
+        case DW_OP_const1u:
+            return push(in_.u8());
+        case DW_OP_const1s:
+            return push(as_word(in_.fixed<std::int8_t>()));
+        case DW_OP_const2u:
+            return push(in_.fixed<std::uint16_t>());
+        case DW_OP_const2s:
+            return push(as_word(in_.fixed<std::int16_t>()));
+        case DW_OP_const4u:
+            return push(in_.u32());
+        case DW_OP_const4s:
+            return push(as_word(in_.fixed<std::int32_t>()));
+        case DW_OP_constu:
+            return push(in_.varint());
+        case DW_OP_consts:
+            return push(as_word(in_.sleb128()));
+        default:  // DW_OP_const8u, DW_OP_const8s
+            return push(in_.u64());
+    }
+}
+
+bool Evaluation::arrange(unsigned operation) {
+    switch (operation) {
         case DW_OP_dup:
             return push_copy(0);
         case DW_OP_over:
             return push_copy(1);
         case DW_OP_pick:
-            return push_copy(operation.number);
+            return push_copy(in_.u8());
         case DW_OP_drop:
             return pop().has_value();
         case DW_OP_swap:
@@ -162,16 +175,16 @@ bool Evaluation::arrange(const Dwarf_Op& operation) {
     }
 }
 
-bool Evaluation::apply_to_top(const Dwarf_Op& operation) {
+bool Evaluation::apply_to_top(unsigned operation) {
     const auto top = pop();
     if (!top) return false;
-    switch (operation.atom) {
+    switch (operation) {
         case DW_OP_deref:
             return push(loaded(*top, sizeof(Word)));
         case DW_OP_deref_size:
-            return push(loaded(*top, operation.number));
+            return push(loaded(*top, in_.u8()));
         case DW_OP_plus_uconst:
-            return push(*top + operation.number);
+            return push(*top + in_.varint());
         case DW_OP_neg:
             return push(0 - *top);
         case DW_OP_not:
@@ -179,33 +192,39 @@ bool Evaluation::apply_to_top(const Dwarf_Op& operation) {
         case DW_OP_abs:
             return push(static_cast<std::int64_t>(*top) < 0 ? 0 - *top : *top);
         case DW_OP_bra:
-            return *top == 0 || jump(operation);
+            return jump(*top != 0);
         default: {
             const auto left = pop();
-            return left && push(binary(operation.atom, *left, *top));
+            return left && push(binary(operation, *left, *top));
         }
     }
-}
-
-/// The distance counts from the operation's end, in the expression's bytes.
-bool Evaluation::jump(const Dwarf_Op& operation) {
-    constexpr Word bytes = 3;
-    const Word target = operation.offset + bytes + static_cast<Word>(static_cast<std::int16_t>(operation.number));
-    for (std::size_t i = 0; i < count_; ++i) {
-        // libdw puts an operation of its own in front (DW_OP_call_frame_cfa), which has offset 0 like the first.
-        const bool is_own = i == 0 && count_ > 1 && operations_[1].offset == operations_[0].offset;
-        if (!is_own && operations_[i].offset == target) {
-            next_ = i;
-            return true;
-        }
-    }
-    return false;
 }
 
 }  // namespace
 
-std::optional<Evaluated> evaluate(const Dwarf_Op* operations, std::size_t count, FrameState& frame) {
-    return Evaluation(operations, count, frame).run();
+std::optional<std::uint64_t> evaluate(std::span<const std::byte> expression, std::optional<std::uint64_t> first,
+                                      FrameState& frame) {
+    return Evaluation(expression, frame).run(first);
+}
+
+std::optional<ExpressionPlace> place_of(std::span<const std::byte> expression) {
+    ExpressionPlace place;
+    ByteReader in(expression);
+    constexpr unsigned none = ~0U;
+    unsigned operation = none;
+    const auto next = [&] { operation = in.at_end() ? none : in.u8(); };
+    next();
+    if (operation == DW_OP_bregx || (operation >= DW_OP_breg0 && operation <= DW_OP_breg31)) {
+        place.base = operation == DW_OP_bregx ? in.varint() : operation - DW_OP_breg0;
+        place.offset = in.sleb128();
+        next();
+    } else if (operation == DW_OP_plus_uconst) {
+        place.offset = static_cast<std::int64_t>(in.varint());
+        next();
+    }
+    place.loaded = operation == DW_OP_deref;
+    if (place.loaded) next();
+    return in.ok() && operation == none ? std::optional(place) : std::nullopt;
 }
 
 }  // namespace flameprobe
