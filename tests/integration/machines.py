@@ -99,7 +99,7 @@ def kept(case, release):
         begun = KEPT / f"{release}.new"
         shutil.rmtree(begun, ignore_errors=True)
         settings = [f"--aptopt={line}" for line in _apt_settings()]
-        made = _called(["mmdebstrap", "--quiet", "--variant=apt", *settings, *keys, release, str(begun),
+        made = _called(["mmdebstrap", "--quiet", "--variant=apt", "--include=passwd", *settings, *keys, release, str(begun),
                         archive().removesuffix("debian") + distribution])
         if made.returncode != 0:
             shutil.rmtree(begun, ignore_errors=True)
