@@ -1,21 +1,19 @@
 #include "collect/profile_file.hpp"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <tuple>
 #include <utility>
 
+#include "base/write_lock.hpp"
+
 namespace flameprobe {
 
 namespace {
 
 constexpr mode_t profile_mode = 0644;
-
-/// False if another process holds it. A file system without locks has none to hold.
-bool lock(const Descriptor& file) { return ::flock(file.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
 
 }  // namespace
 
@@ -77,10 +75,19 @@ Result<void> ProfileFile::name_file(const std::string& wanted) {
     return failure;
 }
 
+// In the run's folder nobody else can open it before its lock is taken. What the umask leaves is seen by the folder.
+Descriptor ProfileFile::make(const OutputDirectory& directory, const std::string& name) const {
+    Descriptor file = directory.create(name, place_ ? 0600 : profile_mode);
+    if (!file) return file;
+    (void)lock_to_write(file);
+    if (place_) (void)::fchmod(file.get(), profile_mode & within_.st_mode);
+    return file;
+}
+
 /// The file for the results, or nothing and an errno: EEXIST if the name is taken.
 Descriptor ProfileFile::take_name(const OutputDirectory& directory) {
     const std::string name = last_name(own_path());
-    Descriptor file = directory.create(name, profile_mode);
+    Descriptor file = make(directory, name);
     if (file || errno != EEXIST) return file;
     if (older_gives_way(directory, name)) return create_unpublished(directory);
     errno = EEXIST;
@@ -90,10 +97,11 @@ Descriptor ProfileFile::take_name(const OutputDirectory& directory) {
 // The lock is held until the newer one has the name: of two processes that would replace one file only the first does.
 bool ProfileFile::older_gives_way(const OutputDirectory& directory, const std::string& name) {
     if (!directory.obstacle(name).empty()) return false;
-    Descriptor older = directory.open(name, O_RDONLY);
+    Descriptor older = directory.open(name, O_RDWR);
     struct stat opened {
     }, named{};
-    if (!older || ::fstat(older.get(), &opened) != 0 || !rules_.give_way(opened) || !lock(older)) return false;
+    if (!older || ::fstat(older.get(), &opened) != 0 || !rules_.give_way(opened)) return false;
+    if (!lock_to_write(older) && is_locked_by_writer(older)) return false;
     if (!directory.status(name, named) || !same_file(opened, named)) return false;  // replaced by another meanwhile
     older_ = std::move(older);
     published_ = opened;
@@ -104,13 +112,13 @@ bool ProfileFile::older_gives_way(const OutputDirectory& directory, const std::s
 /// before.
 Descriptor ProfileFile::create_unpublished(const OutputDirectory& directory) {
     std::string path = own_path() + ".new." + chance_name();
-    Descriptor file = directory.create(last_name(path), profile_mode);
+    Descriptor file = make(directory, last_name(path));
     if (file) unpublished_ = std::move(path);
     return file;
 }
 
 void ProfileFile::adopt(const Descriptor& file) {
-    (void)lock(file);
+    (void)lock_to_write(file);
     ::fstat(file.get(), &ours_);
 }
 

@@ -33,8 +33,9 @@ struct OlderResults {
 class ProfileFile {
 public:
     /// `stem`: the results' path without ending. A name that is taken gets ".2", ".3", ...: no file is replaced that
-    /// `older` keeps, that another process is writing (it holds a lock on it, flock(2)), or that is not a regular file
-    /// of the running user (see avoided()). So results of different processes of one run never overwrite each other.
+    /// `older` keeps, that another process is writing (it holds base/write_lock.hpp's lock), or that is not a regular
+    /// file of the running user (see avoided()). So results of different processes of one run never overwrite each
+    /// other.
     ProfileFile(std::string stem, OlderResults older, std::uint64_t most_bytes)
         : stem_(std::move(stem)), rules_(older), most_bytes_(most_bytes), full_at_(most_bytes), writer_(Descriptor{}) {}
 
@@ -79,6 +80,7 @@ public:
 
 private:
     std::string own_path() const { return stem_ + ".fprobe"; }
+    Descriptor make(const OutputDirectory& directory, const std::string& name) const;
     Descriptor take_name(const OutputDirectory& directory);
     bool older_gives_way(const OutputDirectory& directory, const std::string& name);
     Descriptor create_unpublished(const OutputDirectory& directory);

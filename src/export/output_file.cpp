@@ -7,6 +7,8 @@
 
 #include <utility>
 
+#include "base/work_steps.hpp"
+
 namespace flameprobe {
 
 namespace {
@@ -83,6 +85,7 @@ void OutputFile::flush() {
             fail("write", written == 0 ? ENOSPC : errno);
     }
     buffer_.clear();
+    work_step_done();
 }
 
 Result<void> OutputFile::commit() {

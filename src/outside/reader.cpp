@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/work_steps.hpp"
+
 namespace flameprobe {
 
 namespace {
@@ -85,6 +87,7 @@ Result<ReadOutcome> read_profile(ByteSource& source, ProfileSink& sink) {
         if (*got < header.size) return end_at(source, outcome, start, "a block is cut short");
         if (!checksum_matches(header, piece)) return end_at(source, outcome, start, "a block's checksum is wrong");
         ++outcome.blocks;
+        work_step_done();
         if (header.type == static_cast<std::uint32_t>(format::BlockType::process)) return outcome;
         if (header.type != static_cast<std::uint32_t>(format::BlockType::records)) continue;
         if (auto read = records.read(std::as_bytes(std::span(piece))); !read) {

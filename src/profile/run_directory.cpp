@@ -3,18 +3,22 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/file.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <span>
 
+#include "base/clock.hpp"
+#include "base/deadline.hpp"
 #include "base/proc.hpp"
+#include "base/work_steps.hpp"
+#include "base/write_lock.hpp"
 
 namespace flameprobe {
 namespace {
 
-constexpr const char *owner_file = "owner", *drawn_file = "drawn";
+constexpr const char *owner_file = "owner", *drawn_file = "drawn", *lock_file = "lock";
 constexpr mode_t others_write = S_IWGRP | S_IWOTH, folder_mode = 0755, file_mode = 0644;
 
 std::string mark_in(const OutputDirectory& folder) {
@@ -67,7 +71,8 @@ Result<std::optional<RunDirectory>> RunDirectory::at(const std::string& path, ui
 
 bool RunDirectory::write_mark(const std::string& mark) const {
     const Descriptor owner = create(owner_file, file_mode);
-    return owner && ::write(owner.get(), mark.data(), mark.size()) == static_cast<ssize_t>(mark.size());
+    const bool written = owner && ::write(owner.get(), mark.data(), mark.size()) == static_cast<ssize_t>(mark.size());
+    return written && create(lock_file, 0600);
 }
 
 /// Whether that name leads here still.
@@ -93,7 +98,7 @@ Result<std::optional<RunDirectory>> RunDirectory::make(const std::string& path, 
         return std::optional(std::move(*made));
     else
         why = EEXIST;
-    made->remove(owner_file);
+    for (const char* file : {lock_file, owner_file}) made->remove(file);
     if (made->has_name(*parent, unready)) ::unlinkat(parent->descriptor(), unready.c_str(), AT_REMOVEDIR);
     errno = why;
     if (why == EEXIST || why == ENOTEMPTY || why == ENOTDIR) return std::optional<RunDirectory>();
@@ -117,21 +122,34 @@ std::optional<std::vector<std::string>> RunDirectory::list_profiles() const {
     return names;
 }
 
-// A shared lock conflicts with its writer's too. For an exclusive one NFS wants a file that is open for writing
-// (EBADF).
 bool RunDirectory::is_growing(const std::string& name) const {
     const Descriptor file = open(name, O_RDONLY);
-    return file && ::flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    return file && is_locked_by_writer(file);
 }
 
 bool RunDirectory::has_growing() const {
     return std::ranges::any_of(profiles(), [this](const std::string& name) { return is_growing(name); });
 }
 
-Descriptor RunDirectory::lock() const {
-    Descriptor owner = open(owner_file, O_RDONLY);
-    if (owner) ::flock(owner.get(), LOCK_EX);
-    return owner;
+Result<Descriptor> RunDirectory::lock() const {
+    constexpr std::uint64_t patience_ns = 4 * ns_per_second;
+    constexpr timespec pause{0, 5'000'000};
+    if (is_anothers()) return Descriptor();
+    Descriptor file = open(lock_file, O_RDWR);
+    if (!file) return Error{error_text(errno)};
+    Deadline deadline(patience_ns);
+    struct stat seen {
+    }, now{};
+    for (::fstat(file.get(), &seen); !lock_to_write(file); ::nanosleep(&pause, nullptr)) {
+        if (::fstat(file.get(), &now) == 0 && ns_of(now.st_mtim) != ns_of(seen.st_mtim)) {
+            seen = now;
+            deadline = Deadline(patience_ns);
+            work_step_done();
+        }
+        errno = ETIMEDOUT;
+        if (deadline.over()) return Error{"the process that draws it does not go on"};
+    }
+    return file;
 }
 
 bool RunDirectory::is_at(const std::string& path) const {
@@ -152,7 +170,7 @@ void RunDirectory::give_to(uid_t user) const {
         [[maybe_unused]] const int given = ::fchownat(descriptor(), name, user, same_group, flags);
     };
     for (const std::string& name : profiles()) give(name.c_str(), AT_SYMLINK_NOFOLLOW);
-    give(owner_file, AT_SYMLINK_NOFOLLOW);
+    for (const char* file : {lock_file, owner_file}) give(file, AT_SYMLINK_NOFOLLOW);
     give("", AT_EMPTY_PATH);
 }
 
@@ -176,7 +194,7 @@ void RunDirectory::remove_if(const std::function<bool(const std::string& name)>&
     for (const std::string& profile : profiles())
         if (!stays(profile)) remove(profile);
     const std::string mark = this->mark();
-    for (const char* file : {drawn_file, owner_file}) remove(file);
+    for (const char* file : {drawn_file, lock_file, owner_file}) remove(file);
     if (!has_name(*parent, away) || ::unlinkat(parent->descriptor(), away.c_str(), AT_REMOVEDIR) == 0) return;
     if (write_mark(mark)) put_back();  // a profile has come at the last moment
 }

@@ -36,13 +36,14 @@ public:
     /// The names of the profiles in it, sorted; nothing, if it cannot be read.
     std::optional<std::vector<std::string>> list_profiles() const;
     std::vector<std::string> profiles() const { return list_profiles().value_or(std::vector<std::string>()); }
-    /// Whether a process is writing this profile: it holds the file's lock.
+    /// Whether a process is writing this profile: it holds the file's lock (base/write_lock.hpp).
     bool is_growing(const std::string& name) const;
     /// Whether one of them is growing.
     bool has_growing() const;
 
-    /// Waits until no other process that draws the run has the lock, and holds it; nothing, with errno, if it cannot.
-    Descriptor lock() const;
+    /// The lock of who draws the run, in a file that only the folder's user can open. Waits until no other process has
+    /// it, for 4 s at most in which its time does not change (futimens(2)). Where it is_anothers(), nothing is locked.
+    Result<Descriptor> lock() const;
     /// Whether that path leads here still, and it is not being removed.
     bool is_at(const std::string& path) const;
 

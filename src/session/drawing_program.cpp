@@ -27,7 +27,9 @@ namespace flameprobe {
 namespace {
 
 constexpr const char* program_name = "flameprobe-draw";
-constexpr std::uint64_t most_silence_ns = 30 * ns_per_second;
+// Less than what the host waits for the collector without progress.
+constexpr std::uint64_t most_stillness_ns = 4 * ns_per_second;
+constexpr std::uint64_t most_step_cpu_ns = 20 * ns_per_second;
 
 /// Whether only root and the running user can have put it there, and can change it.
 bool is_trusted(const std::string& path) {
@@ -138,21 +140,46 @@ void take_lines(std::string& text, Drawn& drawn, bool& done) {
     }
 }
 
-Result<Drawn> read_answers(const Descriptor& from, const WhileDrawing& watch) {
+/// Whether the program goes on: by the steps that it tells, and between two of them by its CPU time, of which a step
+/// has a limit. So one that waits for ever, and one that computes for ever, are given up.
+class Headway {
+public:
+    explicit Headway(int process) : clock_(process_cpu_clock(static_cast<std::uint32_t>(process))) {}
+
+    void step() {
+        step_cpu_ns_ = cpu_ns_ = read_clock(clock_);
+        seen_ns_ = monotonic_ns();
+    }
+    /// Whether it has got on since the last look.
+    bool look() {
+        const std::uint64_t now = read_clock(clock_);
+        if (now <= cpu_ns_ || now - step_cpu_ns_ > most_step_cpu_ns) return false;
+        cpu_ns_ = now;
+        seen_ns_ = monotonic_ns();
+        return true;
+    }
+    bool is_still() const { return monotonic_ns() - seen_ns_ > most_stillness_ns; }
+
+private:
+    const clockid_t clock_;
+    std::uint64_t step_cpu_ns_ = 0, cpu_ns_ = 0, seen_ns_ = monotonic_ns();
+};
+
+Result<Drawn> read_answers(const Descriptor& from, int process, const WhileDrawing& watch) {
     Drawn drawn;
     std::string text;
     bool done = false;
-    for (std::uint64_t heard_ns = monotonic_ns();;) {
+    for (Headway headway(process);;) {
         pollfd ready{from.get(), POLLIN, 0};
-        const int polled = ::poll(&ready, 1, watch.meanwhile ? 5 : 1000);
+        const int polled = ::poll(&ready, 1, watch.meanwhile ? 5 : 100);
         if (polled < 0 && errno != EINTR) return Error{std::string(program_name) + " cannot be heard"};
         if (watch.meanwhile) watch.meanwhile();
         if (polled <= 0) {
-            if (monotonic_ns() - heard_ns > most_silence_ns)
-                return Error{std::string(program_name) + " does not answer"};
+            if (headway.look()) watch.alive();
+            if (headway.is_still()) return Error{std::string(program_name) + " does not go on"};
             continue;
         }
-        heard_ns = monotonic_ns();
+        headway.step();
         char piece[4096];
         const ssize_t got = ::read(from.get(), piece, sizeof piece);
         if (got < 0 && errno == EINTR) continue;
@@ -192,7 +219,7 @@ Result<Drawn> start_and_wait(const DrawingOrder& order, const Options& options, 
         nullptr};
     if (const int error = run(start); error != 0) return Error{*program + " cannot be started: " + error_text(error)};
     to = Descriptor();
-    auto drawn = read_answers(from, watch);
+    auto drawn = read_answers(from, start.process, watch);
     // It has become this process's child where that takes orphans: a host that is a container's first process, and a
     // task. It would stay a zombie.
     if (start.process > 0) reap_child(start.process);

@@ -31,7 +31,7 @@ struct WhileDrawing {
 };
 
 /// Starts flameprobe-draw and waits until the results are written. An Error, one sentence that ends with the command
-/// that draws, where it cannot be started, fails, or says nothing for half a minute: the profiles are there still. It
+/// that draws, where it cannot be started, fails, or makes no progress for 4 s: the profiles are there still. It
 /// is found beside this library only. It is no child of the host's when it runs, gets nothing of the host's environment
 /// but where debug files are found, and no descriptor of the host's. The collector thread only.
 Result<Drawn> draw(const DrawingOrder& order, const Options& options, const WhileDrawing& watch);

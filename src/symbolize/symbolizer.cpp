@@ -8,6 +8,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "base/work_steps.hpp"
 #include "symbolize/module_job.hpp"
 #include "symbolize/other_names.hpp"
 #include "symbolize/parallel.hpp"
@@ -109,6 +110,7 @@ private:
         return late_;
     }
     void report(std::size_t locations) {
+        work_step_done();
         if (!options_.progress || locations == 0) return;
         const std::lock_guard lock(mutex_);
         done_ += locations;

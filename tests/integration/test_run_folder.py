@@ -1,15 +1,17 @@
 """The run's folder in a directory that others may write: nobody takes it, leads it elsewhere, or holds what uses it."""
 
+import contextlib
+import fcntl
 import itertools
 import os
 import re
 import shutil
 import signal
-import stat
+import struct
 import subprocess
 import time
 
-from harness import COMMAND, Case, host, profiled, render, run, sized, wait_until
+from harness import BUILD, COMMAND, Case, host, profiled, run, sized
 from test_plants import NOBODY, SECRET, fingerprint
 
 WORK = [host("ends"), "return", "150"]
@@ -53,6 +55,9 @@ class Folder(Case):
         if kind == "folder":
             path.mkdir()
             path.chmod(0o777)
+            for name in ("owner", "lock", "z.fprobe"):
+                os.mkfifo(path / name, 0o666)
+                os.chmod(path / name, 0o666)
         elif kind == "link":
             path.symlink_to(self.directory)
         else:
@@ -166,3 +171,50 @@ class Removed(Folder):
                 self.assertEqual({path.name: path.read_text() for path in victim.iterdir()}, dict.fromkeys(names, SECRET), ran.stderr)
                 shutil.rmtree(place)
                 shutil.rmtree(victim)
+
+
+class Held(Folder):
+    """Another user locks each file that he can open, for as long as the run lasts."""
+
+    def hold(self, place):
+        held = {}
+
+        def work(_):
+            for path in [*place.glob("*.run*/*"), *place.glob("x.*")]:
+                with contextlib.suppress(OSError):
+                    file = held.setdefault(path, os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK))
+                    for kind in (fcntl.LOCK_EX, fcntl.LOCK_SH):
+                        with contextlib.suppress(OSError):
+                            fcntl.flock(file, kind | fcntl.LOCK_NB)
+                    with contextlib.suppress(OSError):
+                        fcntl.fcntl(file, 37, struct.pack("hhqqi4x", fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0))  # F_OFD_SETLK
+        return work
+
+    def test_the_end_is_held_by_nobody(self):
+        tree = "import os, time\ndef work():\n    end = time.process_time() + 0.3\n    while time.process_time() < end: pass\n" \
+               "child = os.fork()\nwork()\nif child: os.wait()"
+        for turn in range(sized(3, 100)):
+            with self.subTest(turn=turn):
+                place = self.sticky(f"held-{turn}")
+                enemy = as_nobody(self.hold(place))
+                try:
+                    ran = run(["/usr/bin/python3", "-c", tree], place, profiled(OUT=place / "x", FREQ=499, KERNEL="off"), timeout=60)
+                    again = run(["/usr/bin/python3", "-c", tree], place, profiled(OUT=place / "x", FREQ=499, KERNEL="off"), timeout=60)
+                finally:
+                    end(enemy)
+                for one in (ran, again):
+                    self.assertEqual((one.returncode, one.timed_out, one.stderr), (0, False, ""))
+                self.assertEqual({path.name for path in place.iterdir()}, {"x.fprobe", "x.svg", "x.folded", "x.txt"})
+
+    def test_a_drawing_program_that_does_not_go_on_is_given_up(self):
+        """It is stopped, so that it has no progress; a thread of its own that says it lives would not be."""
+        place = self.fresh_directory("lib")
+        for name in ("libflameprobe.so", "libflameprobe-core.so"):
+            shutil.copy(BUILD / "preload" / name, place / name)
+        (place / "flameprobe-draw").write_text("#!/bin/sh\nwhile :; do echo; /bin/sleep 1; kill -STOP $$; done\n")
+        (place / "flameprobe-draw").chmod(0o755)
+        ran = run(WORK, self.place, profiled(OUT=self.place / "x", FREQ=499, KERNEL="off") | {"LD_PRELOAD": str(place / "libflameprobe.so")}, timeout=60)
+        self.assertEqual((ran.returncode, ran.timed_out), (6, False), ran.stderr)
+        self.assertIn("does not go on", ran.stderr)
+        for line in subprocess.run(["pgrep", "-f", str(place / "flameprobe-draw")], capture_output=True, text=True, check=False).stdout.split():
+            os.kill(int(line), signal.SIGKILL)

@@ -509,7 +509,7 @@ print(child())"""
                 ("is no program", "nothing", 0o755), ("others may write it", "#!/bin/sh\nexit 0\n", 0o777),
                 ("has no memory", f"#!/bin/sh\nulimit -v 12000\nexec {drawer} \"$@\"\n", 0o755),
                 ("hangs", "#!/bin/sh\nexec sleep 45\n", 0o755))
-        for name, text, mode in ways[:sized(-1, None)]:  # it is given half a minute
+        for name, text, mode in ways:
             with self.subTest(name):
                 program.write_text(text)
                 program.chmod(mode)

@@ -4,7 +4,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <fstream>
@@ -15,6 +14,7 @@
 #include <thread>
 
 #include "base/descriptor.hpp"
+#include "base/work_steps.hpp"
 #include "memory_budget.hpp"
 #include "outside/compactor.hpp"
 #include "profile_pictures.hpp"
@@ -31,14 +31,10 @@ void tell(const std::string& line) {
     std::fflush(stdout);
 }
 
-/// Says that it goes on, so that the program whose end waits for it does not give up.
-void breathe() {
-    std::thread([] {
-        for (;;) {
-            tell("");
-            std::this_thread::sleep_for(std::chrono::seconds(1));
-        }
-    }).detach();
+/// Says that the work goes on, so that the program whose end waits for it does not give up. By the work's own steps: a
+/// thread that says so goes on where the work does not.
+void tell_steps() {
+    after_work_step = [] { tell(""); };
 }
 
 /// Where memory runs out this program ends, not the host that waits for it (proc(5)).
@@ -89,7 +85,7 @@ int draw(int argc, char** argv) {
         return wrong_usage;
     }
     end_before_the_host();
-    breathe();
+    tell_steps();
     ResultMessages messages;
     if (order.compact)
         compact(order.input, messages);

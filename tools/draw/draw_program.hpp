@@ -1,6 +1,6 @@
 // flameprobe-draw: started by the library in the profiled program, not by users: for a run's folder at its end, or with
 // --stem for one profile. Its lines on standard output are for the library: "wrote PATH", "problem: SENTENCE", "done",
-// and empty ones while it works.
+// and an empty one after a step of its work.
 #pragma once
 
 namespace flameprobe {

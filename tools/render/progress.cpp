@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "base/printed.hpp"
+#include "base/work_steps.hpp"
 #include "render/text.hpp"
 
 namespace flameprobe {
@@ -15,6 +16,7 @@ using namespace std::chrono_literals;
 Progress::Progress() : on_terminal_(isatty(STDERR_FILENO) == 1), next_(Clock::now() + 500ms) {}
 
 void Progress::show(const std::string& what, std::size_t done, std::size_t all) {
+    work_step_done();
     if (!on_terminal_ || Clock::now() < next_) return;
     next_ = Clock::now() + 100ms;
     shown_ = true;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <set>
@@ -17,6 +18,7 @@
 #include "base/output_directory.hpp"
 #include "base/proc.hpp"
 #include "base/result.hpp"
+#include "base/work_steps.hpp"
 #include "export/output_file.hpp"
 #include "outside/processes.hpp"
 #include "process_tree.hpp"
@@ -37,8 +39,11 @@ Identity identity_of(const ProcessPart& part) { return {part.run.pid, part.run.s
 
 /// Processes of this run that an earlier result has.
 std::vector<ProcessPart> earlier_result(const std::string& path, const std::string& mark) {
-    if (::access(path.c_str(), F_OK) != 0) return {};
-    auto parts = processes_of(path);
+    auto directory = OutputDirectory::of(path);
+    struct stat found {};
+    const std::string name = last_name(path);
+    if (!directory || !directory->status(name, found) || !directory->obstacle(name).empty()) return {};
+    auto parts = processes_of(path, std::make_shared<const OutputDirectory>(std::move(*directory)));
     if (!parts) return {};
     std::erase_if(*parts, [&](const ProcessPart& part) { return part.run.mark != mark; });
     return std::move(*parts);
@@ -171,6 +176,27 @@ ResultMessages Writer::write() {
     return std::move(messages_);
 }
 
+/// While it lives, each step of the work is told to who waits for the run's lock.
+class SignsOfLife {
+public:
+    explicit SignsOfLife(int lock) : before_(after_work_step.load()) {
+        lock_ = lock;
+        next_ = before_;
+        after_work_step = [] {
+            if (lock_ >= 0) ::futimens(lock_, nullptr);
+            if (auto* const next = next_.load()) next();
+        };
+    }
+    ~SignsOfLife() { after_work_step = before_; }
+    SignsOfLife(const SignsOfLife&) = delete;
+    SignsOfLife& operator=(const SignsOfLife&) = delete;
+
+private:
+    static inline constinit std::atomic<int> lock_{-1};
+    static inline constinit std::atomic<void (*)()> next_{nullptr};
+    void (*const before_)();
+};
+
 ResultMessages not_drawn(const std::string& folder, const std::string& why) {
     const std::string stem = folder.substr(0, folder.rfind(".run"));
     ResultMessages messages;
@@ -187,10 +213,12 @@ ResultMessages write_run_result(const std::string& folder, const ResultOptions& 
         if (!found) return not_drawn(folder, " " + found.error().message);
         if (!*found) return {};  // another process has done it
         const auto run = std::make_shared<const RunDirectory>(std::move(**found));
-        const Descriptor lock = run->lock();
-        if (!lock && errno != ENOENT) return not_drawn(folder, ": " + error_text(errno));
+        const auto lock = run->lock();
+        if (!lock && errno != ENOENT) return not_drawn(folder, ": " + lock.error().message);
         // While this waited for the lock, the folder may have been removed, and made anew.
-        if (lock && run->is_at(folder)) return Writer(run, folder, options).write();
+        if (!run->is_at(folder)) continue;
+        const SignsOfLife signs(lock ? lock->get() : -1);
+        return Writer(run, folder, options).write();
     }
 }
 
