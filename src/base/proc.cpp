@@ -48,12 +48,17 @@ std::string link_target(const std::string& path) {
 }
 
 std::optional<std::string> read_small_file(const char* path) {
-    return read_all(Descriptor(::open(path, O_RDONLY | O_CLOEXEC)));
+    const Descriptor file(::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    struct stat found {};
+    // Those of /proc and /sys count as regular. A FIFO would be waited for, and of a device anything may come.
+    if (!file || ::fstat(file.get(), &found) != 0 || !S_ISREG(found.st_mode)) return std::nullopt;
+    return read_all(file);
 }
 
 // The kernel gives `children` and many groups in pieces.
 std::optional<std::string> read_all(const Descriptor& file) {
     if (!file) return std::nullopt;
+    constexpr std::size_t most_bytes = 64 << 20;  // of any file of /proc; what is larger is none that we know
     std::string text;
     char buffer[4096];
     for (;;) {
@@ -62,6 +67,7 @@ std::optional<std::string> read_all(const Descriptor& file) {
         if (got < 0) return std::nullopt;
         if (got == 0) return text;
         text.append(buffer, static_cast<std::size_t>(got));
+        if (text.size() > most_bytes) return std::nullopt;
     }
 }
 

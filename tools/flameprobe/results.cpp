@@ -33,12 +33,14 @@ struct File {
     timespec written{};
 };
 
-void add_matches(const std::string& pattern, const timespec& start, std::vector<File>& files) {
+/// Of `kind` (S_IFREG, S_IFDIR) only: others may have put a FIFO or a link there.
+void add_matches(const std::string& pattern, const timespec& start, std::vector<File>& files, mode_t kind) {
     glob_t found{};
     if (glob(pattern.c_str(), 0, nullptr, &found) == 0) {
         for (std::size_t i = 0; i < found.gl_pathc; ++i) {
             struct stat status {};
-            if (stat(found.gl_pathv[i], &status) != 0 || is_later(start, status.st_mtim)) continue;
+            if (lstat(found.gl_pathv[i], &status) != 0 || is_later(start, status.st_mtim)) continue;
+            if ((status.st_mode & S_IFMT) != kind) continue;
             files.push_back({found.gl_pathv[i], status.st_mtim});
         }
     }
@@ -46,10 +48,11 @@ void add_matches(const std::string& pattern, const timespec& start, std::vector<
 }
 
 /// The files with the stem and the ending; the library appends ".2", ".3", ... to a name that is in use.
-std::vector<File> files_of(const std::string& stem, const std::string& ending, const timespec& start) {
+std::vector<File> files_of(const std::string& stem, const std::string& ending, const timespec& start,
+                           mode_t kind = S_IFREG) {
     std::vector<File> files;
-    add_matches(stem + ending, start, files);
-    add_matches(stem + ".[0-9]*" + ending, start, files);
+    add_matches(stem + ending, start, files, kind);
+    add_matches(stem + ".[0-9]*" + ending, start, files, kind);
     return files;
 }
 
@@ -68,7 +71,7 @@ std::vector<std::string> endings() {
 std::vector<std::string> find_profiles(const std::string& out, const timespec& start) {
     const std::string stem = pattern_of(out, "*");
     auto files = files_of(stem, ".fprobe", start);
-    add_matches(stem + ".part[0-9]*.fprobe", start, files);
+    add_matches(stem + ".part[0-9]*.fprobe", start, files, S_IFREG);
     std::set<std::string> distinct;
     for (File& file : files) distinct.insert(std::move(file.path));
     return {distinct.begin(), distinct.end()};
@@ -76,7 +79,7 @@ std::vector<std::string> find_profiles(const std::string& out, const timespec& s
 
 std::vector<std::string> find_folders(const std::string& out, const timespec& start) {
     std::vector<std::string> folders;
-    for (const File& file : files_of(pattern_of(out, "*"), ".run", start)) folders.push_back(file.path);
+    for (const File& file : files_of(pattern_of(out, "*"), ".run", start, S_IFDIR)) folders.push_back(file.path);
     return folders;
 }
 

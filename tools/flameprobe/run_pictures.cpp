@@ -74,7 +74,7 @@ std::string table_of(const std::vector<ProcessPart>& parts) {
 
 bool is_of_run(const std::string& path, const timespec& start) {
     struct stat status {};
-    return ::lstat(path.c_str(), &status) == 0 && !is_later(start, status.st_mtim);
+    return ::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && !is_later(start, status.st_mtim);
 }
 
 /// The page first.

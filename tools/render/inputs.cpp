@@ -31,7 +31,8 @@ Result<void> add_input(const std::string& path, std::vector<std::string>& inputs
     std::error_code error;
     for (auto entry = fs::directory_iterator(path, error); !error && entry != fs::directory_iterator();
          entry.increment(error)) {
-        if (entry->path().extension() == ".fprobe") inputs.push_back(entry->path().string());
+        if (entry->path().extension() == ".fprobe" && entry->is_regular_file(ignored))
+            inputs.push_back(entry->path().string());
     }
     if (error) return Error{path + ": not read: " + error.message()};
     if (inputs.size() == before) return Error{path + ": no .fprobe in this directory"};
