@@ -251,19 +251,24 @@ std::map<std::string, std::set<std::string>> builds_of(const NamedProfile& profi
 /// An address tells which code it is only in the same build of its file.
 void name_unnamed(Sides& sides) {
     const auto before = builds_of(sides[0].profile()), after = builds_of(sides[1].profile());
+    const auto is_known = [&](std::string_view name) {
+        const std::string file(name.substr(0, name.rfind("+0x") + 1));
+        return before.contains(file) || after.contains(file);
+    };
     const auto is_same = [&](std::string_view name) {
         const std::string file(name.substr(0, name.rfind("+0x") + 1));
         const auto one = before.find(file), other = after.find(file);
-        if (one == before.end() && other == after.end()) return true;  // folded text: nothing speaks against it
         return one != before.end() && other != after.end() && one->second == other->second && !one->second.contains("");
     };
     for (Side& side : sides) {
         side.rename_all(Place::function, [&](std::string_view name) {
             std::string file = unnamed_file(name);
-            return file.empty() || is_same(name) ? std::string(name) : file;
+            // Of folded text builds are not known.
+            return file.empty() || !is_known(name) || is_same(name) ? std::string(name) : file;
         });
     }
-    join_by(sides, Place::function, unnamed_file);
+    join_by(sides, Place::function,
+            [&](std::string_view name) { return is_known(name) ? std::string() : unnamed_file(name); });
 }
 
 }  // namespace

@@ -101,12 +101,11 @@ std::string unnamed_file(std::string_view name) {
     std::string_view file = name.substr(1, address - 1);
     const std::size_t library = file.find(".so.");
     if (library != file.npos) return "[" + std::string(file.substr(0, library)) + ".so]";
-    while (true) {  // `server-1.24.0`
-        std::string_view less = without_digits_at_end(file);
-        if (less.size() == file.size() || less.empty()) break;
-        if (less.ends_with('.') || less.ends_with('-') || less.ends_with('_')) less.remove_suffix(1);
-        if (less.empty()) break;
-        file = less;
+    while (true) {  // `server-1.24.0`, but not `cc1`
+        const std::string_view less = without_digits_at_end(file);
+        if (less.size() == file.size() || less.size() < 2) break;
+        if (std::string_view(".-_").find(less.back()) == std::string_view::npos) break;
+        file = less.substr(0, less.size() - 1);
     }
     return "[" + std::string(file) + "]";
 }

@@ -78,6 +78,23 @@ TEST_CASE("functions of another build and compiler correspond") {
     CHECK(has(before, "[libz.so]"));
 }
 
+TEST_CASE("code without a name keeps its address where both sides ran one build of its file") {
+    const auto run = [](std::string_view folded, std::string build_id) {
+        NamedProfile made = run_of(folded);
+        made.merged_files.push_back({"/usr/sbin/nginx", std::move(build_id)});
+        return made;
+    };
+    auto before = run("t:main;[nginx+0x10] 5\nt:main;[nginx+0x20] 5\n", "one"),
+         after = run("t:main;[nginx+0x10] 5\nt:main;[nginx+0x30] 5\n", "one"),
+         other = run("t:main;[nginx+0x10] 5\nt:main;[nginx+0x40] 5\n", "two");
+    CHECK(make_alike(before, after).matched_before == 0.5);
+    for (const char* const name : {"[nginx+0x10]", "[nginx+0x20]"}) CHECK(has(before, name));
+    CHECK(has(after, "[nginx+0x30]"));
+    CHECK(make_alike(after, other).matched_before == 1);
+    CHECK(has(after, "[nginx]"));
+    CHECK_FALSE(has(after, "[nginx+0x10]"));
+}
+
 TEST_CASE("a template of which both sides have more instances stays apart") {
     auto before = run_of("t:main;f<int>() 10\nt:main;f<long>() 5\n"), after = run_of("t:main;f<int>() 10\n");
     CHECK(make_alike(before, after).matched_before == doctest::Approx(10.0 / 15));

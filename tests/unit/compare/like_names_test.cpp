@@ -33,6 +33,7 @@ TEST_CASE("template arguments, lambda numbers and addresses are noise") {
 TEST_CASE("code without a name is known by its file") {
     CHECK(unnamed_file("[libz.so.1.2.13+0x57e0]") == "[libz.so]");
     CHECK(unnamed_file("[server-1.24.0+0x1000]") == "[server]");
+    CHECK(unnamed_file("[cc1+0x1000]") == "[cc1]");
     CHECK(unnamed_file("[lost]").empty());
     CHECK(unnamed_file("main").empty());
 }
