@@ -182,10 +182,10 @@ class Held(Folder):
         def work(_):
             for path in [*place.glob("*.run*/*"), *place.glob("x.*")]:
                 with contextlib.suppress(OSError):
-                    file = held.setdefault(path, os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK))
-                    for kind in (fcntl.LOCK_EX, fcntl.LOCK_SH):
-                        with contextlib.suppress(OSError):
-                            fcntl.flock(file, kind | fcntl.LOCK_NB)
+                    file = held[path] if path in held else os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+                    held[path] = file
+                    with contextlib.suppress(OSError):
+                        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
                     with contextlib.suppress(OSError):
                         fcntl.fcntl(file, 37, struct.pack("hhqqi4x", fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0))  # F_OFD_SETLK
         return work
