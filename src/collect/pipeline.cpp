@@ -252,6 +252,10 @@ StackId Pipeline::same_stack(const Pipeline& before, StackId stack) {
     });
 }
 
+StackId Pipeline::named_above(StackId parent, const CodeName& frame) {
+    return stacks_.named_above(parent, frame, strings_);
+}
+
 std::uint32_t Pipeline::add_scope_text(const std::string& text) {
     scope_texts_.emplace(strings_, text);
     sink_.string(strings_, text);

@@ -70,6 +70,8 @@ public:
     void host(const HostRecord& record) { sink_.host(record); }
 
     StackId same_stack(const Pipeline& before, StackId stack);
+    /// A stack with a frame above `parent` that is no address: its name and place are all that is known of it.
+    StackId named_above(StackId parent, const CodeName& frame);
 
     ProfileStacks& stacks() { return stacks_; }
     Summary& summary() { return summary_; }

@@ -53,6 +53,23 @@ StackId ProfileStacks::of_addresses(std::initializer_list<std::uint64_t> address
 
 StackId ProfileStacks::of_note(Note note) { return child(0, {note_mapping, static_cast<std::uint64_t>(note)}); }
 
+StackId ProfileStacks::named_above(StackId parent, const CodeName& frame, std::uint32_t& next_string) {
+    if (frames_mapping_ == 0) {
+        frames_mapping_ = next_mapping_++;
+        sink_.mapping(frames_mapping_, {});
+    }
+    const std::string key = frame.name + '\n' + frame.file + ':' + std::to_string(frame.line);
+    const auto [known, is_new] = frames_.try_emplace(key, frames_.size() + 1);
+    const Location location{frames_mapping_, known->second};
+    const StackId stack = child(parent, location);
+    if (!is_new) return stack;
+    sink_.string(next_string, frame.name);
+    sink_.string(next_string + 1, frame.file);
+    sink_.symbols(table_.location(location).id, {{next_string, next_string + 1, frame.line, 0, false}});
+    next_string += 2;
+    return stack;
+}
+
 StackId ProfileStacks::stack_above(StackId parent, StackId stack) {
     std::vector<LocationId> path;
     for (; stack != 0; stack = table_.node(stack).parent) path.push_back(table_.node(stack).location);

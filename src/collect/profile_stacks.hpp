@@ -52,6 +52,8 @@ public:
     StackId held_above(StackId parent, const std::string& text, std::uint64_t lock) {
         return child(parent, {note_of(text), lock});
     }
+    /// The same for a frame that has a place in the source, but no address. `next_string`: as name_what_is_gone().
+    StackId named_above(StackId parent, const CodeName& frame, std::uint32_t& next_string);
     /// The whole of `stack` on the leaf's side of `parent`.
     StackId stack_above(StackId parent, StackId stack);
 
@@ -99,6 +101,8 @@ private:
     std::size_t depth_ = 0;   // how much of it belongs to the stack that is being interned
     std::unordered_map<std::uint32_t, MappingId> mapping_of_region_;
     std::map<std::string, MappingId> notes_;                                // by text
+    std::map<std::string, std::uint64_t> frames_;                           // by name and place
+    MappingId frames_mapping_ = 0;                                          // of these, once there are some
     std::map<std::pair<std::uint32_t, std::uint64_t>, MappingId> call_at_;  // by region and pc
     std::vector<bool> named_;                                               // by location
     std::vector<MappingId> made_at_run_time_;                               // memory with code that is of no file

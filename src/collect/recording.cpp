@@ -64,6 +64,12 @@ void Recording::sample_allocations(alloc::State& state) {
     allocations_.emplace(pipeline_, state, first);
 }
 
+void Recording::sample_outside(OutsideEvent& event) {
+    file_.writer().event(next_event_, event.info());
+    event.begin(pipeline_, next_event_++, start_ns_);
+    outside_ = &event;
+}
+
 Result<void> Recording::count_from(const CountedTo& from) {
     if (auto reopened = file_.reopen(); !reopened) return reopened;
     running_ = true;
@@ -185,6 +191,7 @@ void Recording::write_account() {
         allocations_->add_to(summary.counters);
         summary.own_memory += allocations_->memory();
     }
+    if (outside_ != nullptr) outside_->add_to(summary.counters);
     usage_.add_to(summary.counters);
     const auto statistics = pipeline_.unwind_statistics();
     summary.counters["unwind rule hits"] = statistics.rule_hits;
@@ -258,6 +265,7 @@ Result<void> Recording::close() {
         if (run_.period_ns != 0) set_counter("records lost that were no samples", no_samples / run_.period_ns);
     }
     if (off_cpu_) off_cpu_->settle_all();
+    if (outside_ != nullptr) outside_->settle_all();
     if (!has_content()) {
         file_.remove();
         return {};

@@ -11,6 +11,7 @@
 #include "collect/allocations.hpp"
 #include "collect/crash_record.hpp"
 #include "collect/off_cpu.hpp"
+#include "collect/outside_event.hpp"
 #include "collect/pipeline.hpp"
 #include "collect/profile_file.hpp"
 #include "collect/usage.hpp"
@@ -62,6 +63,7 @@ public:
     void settle(std::uint64_t drained_ns) {
         pipeline_.settle(drained_ns);
         if (off_cpu_) off_cpu_->settle(drained_ns);
+        if (outside_ != nullptr && running_) outside_->look(drained_ns);
     }
     /// To be called before the first resume(), if waits are sampled too, as two events of the profile.
     void sample_waits(const OffCpuSettings& settings);
@@ -70,6 +72,8 @@ public:
     void sample_events(const std::vector<EventInfo>& events);
     /// To be called before the first resume(), after sample_events(): the host's allocations too.
     void sample_allocations(alloc::State& state);
+    /// To be called before the first resume(), after all of these: what is seen from outside too.
+    void sample_outside(OutsideEvent& event);
     /// What was alive at the end of the profile before is alive as this one begins. To be called after resume_from().
     void take_over(Recording& before) {
         if (allocations_ && before.allocations_) allocations_->take_over(*before.allocations_);
@@ -117,7 +121,7 @@ public:
     }
     bool has_samples() {
         return has_cpu_samples() || pipeline_.has_more_events() || (allocations_ && allocations_->has_samples()) ||
-               (off_cpu_ && off_cpu_->has_samples()) ||
+               (off_cpu_ && off_cpu_->has_samples()) || (outside_ != nullptr && outside_->has_samples()) ||
                (pipeline_.ledger().wrote() && process_cpu_ns_ >= how_.least_cpu_ns);
     }
     /// Whether there is something worth a file: there may be thousands of processes of a few milliseconds that no
@@ -150,6 +154,7 @@ private:
     std::optional<OffCpu> off_cpu_;
     EventId next_event_ = 1;
     std::optional<Allocations> allocations_;
+    OutsideEvent* outside_ = nullptr;
     UsageAccount usage_;
     bool running_ = false;
     std::uint64_t next_clocks_ns_ = 0;

@@ -10,6 +10,7 @@
 #include "export/profile_tables.hpp"
 #include "export/text.hpp"
 #include "outside/byte_stream.hpp"
+#include "profile/task_event.hpp"
 #include "symbolize/named_profile.hpp"
 
 namespace flameprobe {
@@ -83,7 +84,7 @@ private:
 /// Folded text has CPU time in periods, as perf's samples are counted, and waiting time in microseconds, as other tools
 /// write it.
 std::uint64_t unit_of(const NamedProfile& profile) {
-    return counts_waiting(profile.run) ? 1000 : sampling_period_ns(profile.run);
+    return counts_passed_time(profile.run) ? 1000 : sampling_period_ns(profile.run);
 }
 
 /// Rounds weights so that the sum of any lines that follow one another, and so of any subtree, is right within one.

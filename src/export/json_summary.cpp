@@ -14,6 +14,7 @@
 #include "export/output.hpp"
 #include "export/text.hpp"
 #include "outside/counters.hpp"
+#include "profile/task_event.hpp"
 #include "render/answer.hpp"
 #include "render/function_totals.hpp"
 #include "render/run_facts.hpp"
@@ -151,7 +152,7 @@ Json threads(const NamedProfile& profile) {
                     {"not_permitted_ns", total.not_permitted * time},
                     {"throttled_ns", total.throttled * time}};
         const std::uint64_t told_ns = (account.samples + total.lost + total.not_permitted + total.throttled) * time;
-        if (!counts_waiting(profile.run)) row["unsampled_ns"] = account.cpu_ns - std::min(account.cpu_ns, told_ns);
+        if (!counts_passed_time(profile.run)) row["unsampled_ns"] = account.cpu_ns - std::min(account.cpu_ns, told_ns);
         row["sampled_share"] = share(account.samples * time, account.cpu_ns * time);
         all.push_back(std::move(row));
     }

@@ -7,6 +7,7 @@
 #include "export/text.hpp"
 #include "outside/counters.hpp"
 #include "profile/names.hpp"
+#include "profile/task_event.hpp"
 #include "symbolize/raw_profile.hpp"
 
 namespace flameprobe {
@@ -237,7 +238,7 @@ ProfileValues values_of(const NamedProfile& profile) {
     if (weighs_nanoseconds(run)) {
         const ProfileValue time{type, "nanoseconds"};
         const std::uint64_t period = sampling_period_ns(run);
-        if (counts_waiting(run)) return {{time}, type, "nanoseconds", period};  // waits are not samples of a clock
+        if (counts_passed_time(run)) return {{time}, type, "nanoseconds", period};  // waits are not samples of a clock
         return {{{"samples", "count", true}, time}, type, "nanoseconds", period};
     }
     if (is_of_allocations(run.event)) {

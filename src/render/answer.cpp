@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "profile/names.hpp"
+#include "profile/task_event.hpp"
 #include "render/describe.hpp"
 #include "render/function_totals.hpp"
 #include "render/plain_name.hpp"
@@ -27,7 +28,8 @@ double share(std::uint64_t part, std::uint64_t whole) {
 std::string too_few(const NamedProfile& profile, std::uint64_t hits) {
     std::string text = samples_text(hits) + (hits == 1 ? " is" : " are") + " too few for an answer";
     const std::uint64_t frequency = profile.run.frequency_asked;
-    if (!profile.has_run || frequency == 0 || counts_waiting(profile.run) || profile.run.period_ns == 0) return text;
+    if (!profile.has_run || frequency == 0 || counts_passed_time(profile.run) || profile.run.period_ns == 0)
+        return text;
     return text + ": " + count_text(enough_hits) + " take " + duration_text(enough_hits * 1'000'000'000 / frequency) +
            " of CPU time at -F " + std::to_string(frequency);
 }
@@ -214,8 +216,9 @@ bool has_few_samples(const NamedProfile& profile) { return total_hits(profile) <
 std::string answer(const NamedProfile& profile) {
     if (total_weight(profile) == 0) return {};
     const std::string& event = profile.run.event;
-    const bool waits = profile.has_run && counts_waiting(profile.run);
+    const bool waits = profile.has_run && counts_passed_time(profile.run);
     if (const std::uint64_t hits = total_hits(profile); hits < few_hits && !waits) return too_few(profile, hits);
+    if (waits && event == event_name::tasks) return answer_of_tasks(profile);
     if (waits) return answer_of_waits(profile);
     if (profile.has_run && is_of_allocations(event)) return answer_of_allocations(profile);
     return Teller(profile).tell();

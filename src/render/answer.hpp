@@ -34,6 +34,7 @@ bool has_few_samples(const NamedProfile& profile);
 /// "94 %", "<1 %", ">99 %".
 std::string whole_percent(std::uint64_t part, std::uint64_t whole);
 std::string answer_of_waits(const NamedProfile& profile);
+std::string answer_of_tasks(const NamedProfile& profile);
 std::string in_sentence(std::string_view name);  // bounded
 
 }  // namespace flameprobe

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "profile/model.hpp"
+#include "profile/task_event.hpp"
 #include "render/role.hpp"
 #include "render/text.hpp"
 
@@ -60,7 +61,7 @@ std::string weight_text(const NamedProfile& profile, const CallTree& tree, const
     const bool has_unit = !unit_text(profile, 0).empty();
     std::string text = has_unit ? part(box.total) : samples_text(box.hits) + " (" + share(box.total) + ")";
     if (self && box.kind == BoxKind::function) text += ", self " + (box.self == 0 ? "0" : part(box.self));
-    const bool waits = counts_waiting(profile.run);  // which are measured
+    const bool waits = counts_passed_time(profile.run);  // which are measured
     return text + (has_unit && !waits ? ", " + samples_text(box.hits) : "");
 }
 

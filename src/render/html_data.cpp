@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/binary_text.hpp"
+#include "profile/task_event.hpp"
 #include "render/answer.hpp"
 #include "render/call_tree.hpp"
 #include "render/function_totals.hpp"
@@ -138,7 +139,7 @@ Result<PageData> page_data(const NamedProfile& profile, const Palette& palette, 
     facts["events"] = Json::array();
     for (const NamedProfile& other : profile.others) facts["events"].push_back(other.run.event);
     facts["unit"] = counts_bytes(profile.run) ? "bytes" : counts_events(profile.run) ? profile.run.event : "";
-    facts["waiting"] = counts_waiting(profile.run);
+    facts["waiting"] = counts_passed_time(profile.run);
     facts["title"] = clean_text(options.title.empty() ? default_title(profile) : options.title);
     facts["subtitle"] = clean_text(options.subtitle.empty() ? default_subtitle(profile) : options.subtitle);
     facts["answer"] = sides == nullptr ? answer(profile) : "";

@@ -4,6 +4,7 @@
 
 #include "base/paths.hpp"
 #include "outside/counters.hpp"
+#include "profile/task_event.hpp"
 #include "render/describe.hpp"
 #include "render/function_totals.hpp"
 #include "render/text.hpp"
@@ -39,7 +40,7 @@ std::string sampling_text(const RunInfo& run, const Summary& summary) {
     if (is_of_allocations(run.event)) return text + sampled_bytes_text(summary);
     if (run.frequency_asked == 0) return text + ", at different frequencies";
     text += ", " + count_text(run.frequency_asked) + " Hz asked";
-    if (counts_waiting(run)) return text;
+    if (counts_passed_time(run)) return text;
     if (run.period_ns > 1) text += ", " + short_decimal(1e9 / as_double(run.period_ns), 1) + " Hz set";
     if (run.period_ns > 1 && summary.process_cpu_ns > 0) {
         const double reached = as_double(summary.hits) / (as_double(summary.process_cpu_ns) / 1e9);
@@ -174,9 +175,9 @@ std::vector<Fact> run_facts(const NamedProfile& profile) {
                         (summary.complete ? "" : ", did not end in order: figures are the last that were written")});
         facts.push_back({"Event", sampling_text(run, summary)});
         facts.push_back({"Method", how_text(run)});
-        facts.push_back({counts_waiting(run) ? "Time" : "Samples",
-                         counts_waiting(run) ? waiting_text(summary) : sampled_text(summary, run)});
-        if (!counts_waiting(run) && run.period_ns > 0 && summary.process_cpu_ns > 0)
+        facts.push_back({counts_passed_time(run) ? "Time" : "Samples",
+                         counts_passed_time(run) ? waiting_text(summary) : sampled_text(summary, run)});
+        if (!counts_passed_time(run) && run.period_ns > 0 && summary.process_cpu_ns > 0)
             facts.push_back({"Coverage", coverage_text(summary)});
         if (const auto allocated = allocated_text(summary); !allocated.empty())
             facts.push_back(
@@ -185,7 +186,7 @@ std::vector<Fact> run_facts(const NamedProfile& profile) {
         if (auto names = name_advice(profile); !names.empty()) facts.push_back({"Names", std::move(names)});
         if (auto used = used_text(summary); !used.empty()) facts.push_back({"Used", std::move(used)});
         if (auto blocked = blocked_text(summary); !blocked.empty()) facts.push_back({"Waits", std::move(blocked)});
-        if (const auto hidden = counts_waiting(run) ? never_woke_text(summary) : std::string(); !hidden.empty())
+        if (const auto hidden = counts_passed_time(run) ? never_woke_text(summary) : std::string(); !hidden.empty())
             facts.push_back({"Hidden", hidden});
         if (const auto locks = lock_table(profile); !locks.empty()) {
             constexpr std::size_t most = 8;
@@ -216,6 +217,7 @@ std::string default_title(const NamedProfile& profile) {
     const RunInfo& run = profile.run;
     const std::string of_what = run.event == event_name::offcpu     ? "Off-CPU"
                                 : run.event == event_name::wall     ? "Wall-clock"
+                                : run.event == event_name::tasks    ? "Task"
                                 : run.event == event_name::alloc    ? "Allocation"
                                 : run.event == event_name::heap     ? "Heap"
                                 : run.event == event_name::heap_end ? "Heap-at-end"
@@ -241,6 +243,7 @@ std::string measured_text(const NamedProfile& profile, std::uint64_t weight) {
     const std::string_view event = profile.run.event;
     const std::string_view of = event == event_name::wall       ? " of running and waiting"
                                 : event == event_name::offcpu   ? " of waiting"
+                                : event == event_name::tasks    ? " of tasks"
                                 : event == event_name::alloc    ? " allocated"
                                 : event == event_name::heap     ? " alive at the peak"
                                 : event == event_name::heap_end ? " not freed"
@@ -256,7 +259,7 @@ std::string default_subtitle(const NamedProfile& profile) {
     std::string deadlock;
     for (const std::string& sentence : deadlocks(profile.summary.counters)) deadlock += "; " + sentence;
     if (what.empty()) return samples + duration + deadlock;
-    return what + duration + (counts_waiting(profile.run) ? "" : ", " + samples) + deadlock;
+    return what + duration + (counts_passed_time(profile.run) ? "" : ", " + samples) + deadlock;
 }
 
 }  // namespace flameprobe

@@ -98,6 +98,7 @@ void ProfileSeries::begin_recording(const Engine& engine, const std::string& ste
         else
             say(problem);
     }
+    if (outside_event != nullptr) recording_->sample_outside(*outside_event);
     begun_ = true;
 }
 

@@ -9,6 +9,7 @@
 #include "base/host_process.hpp"
 #include "capture/blocked_reader.hpp"
 #include "collect/usage.hpp"
+#include "profile/task_event.hpp"
 #include "session/family.hpp"
 
 namespace flameprobe {
@@ -35,6 +36,11 @@ bool Sampling::open() {
     // Once in a run, which may have thousands of processes. The whole reason is in the profile, the picture's footer
     // and flameprobe doctor.
     if (family().descendant) return true;
+    if (outside_event == nullptr && std::ranges::find(options_.shown, event_name::tasks) != options_.shown.end())
+        log_.warning(
+            "tasks are not sampled: they are seen from outside of the process only; flameprobe run -e tasks COMMAND, "
+            "or "
+            "flameprobe attach -e tasks PID, shows what they wait for");
     log_.message("engine " + facts.engine_name() + " (" + engine_.reason.substr(0, engine_.reason.find("; ")) + "), " +
                  std::to_string(facts.frequency) + " samples a second");
     return true;
@@ -66,7 +72,7 @@ void Sampling::start(const std::optional<Recording::CountedTo>& from) {
 // at the start: a host that is killed can no longer write it.
 bool Sampling::recorded_later() const {
     return !profiles_.begun() && options_.dump_every_ns == 0 && !options_.off_cpu() && !options_.allocations() &&
-           !engine_.source->has_samples() && engine_.source->facts().earlier_threads == 0 &&
+           outside_event == nullptr && !engine_.source->has_samples() && engine_.source->facts().earlier_threads == 0 &&
            ::access("/proc/self/task", F_OK) == 0;
 }
 
@@ -120,7 +126,8 @@ std::uint64_t Sampling::pause_ns() const {
     const std::uint64_t now = monotonic_ns(), uneven_ns = ns_per_ms / 2 + splitmix64(now) % ns_per_ms;
     if (now < hurry_until_ns_ || many_allocations) return uneven_ns;
     const std::uint64_t by_fill = std::max(samples_before_ == profile.samples() ? fill / 2 : fill / 4, in_time);
-    return std::min({by_fill, flush_every_ns, profile.waits() != nullptr ? profile.waits()->until_look_ns() : by_fill});
+    return std::min({by_fill, flush_every_ns, profile.waits() != nullptr ? profile.waits()->until_look_ns() : by_fill,
+                     outside_event != nullptr ? outside_event->until_look_ns() : by_fill});
 }
 
 void Sampling::meet_threads() {

@@ -9,6 +9,7 @@
 #include "base/number.hpp"
 #include "base/paths.hpp"
 #include "capture/event_source.hpp"
+#include "profile/task_event.hpp"
 #include "session/output_path.hpp"
 #include "session/run_info.hpp"
 
@@ -91,10 +92,11 @@ bool set_events(Text text, Options& options) {
         const bool waiting = name == event_name::offcpu || name == event_name::wall;
         const bool clock = name == event_name::cpu;
         const bool allocations = name == event_name::alloc || name == event_name::heap;
-        if (!waiting && !clock && !allocations && !is_event_name(part)) return false;
+        const bool tasks = name == event_name::tasks;
+        if (!waiting && !clock && !allocations && !tasks && !is_event_name(part)) return false;
         if (std::find(shown.begin(), shown.end(), name) != shown.end()) continue;
         if (clock) own = name == part ? Options().event : std::string(part);
-        if (!waiting && !clock && !allocations) more.push_back(name);
+        if (!waiting && !clock && !allocations && !tasks) more.push_back(name);
         shown.insert(clock ? shown.begin() : shown.end(), name);
         for (const auto companion : companions_of(name)) shown.emplace_back(companion);
     }
@@ -179,8 +181,8 @@ std::vector<Setting> make_settings() {
         {"FLAMEPROBE_STACK", 0, both, "BYTES", "of stack copied with each sample",
          "a number of bytes from 1024 to 1048576", set_stack},
         {"FLAMEPROBE_EVENT", 'e', both, "LIST",
-         "cpu, offcpu, wall, alloc, heap, page-faults, cycles, ... (default cpu)",
-         "a comma list of cpu, offcpu, wall (both on one axis of time), alloc, heap, " + events, set_events},
+         "cpu, offcpu, wall, alloc, heap, tasks, page-faults, cycles, ... (default cpu)",
+         "a comma list of cpu, offcpu, wall (both on one axis of time), alloc, heap, tasks, " + events, set_events},
         // libflameprobe-alloc.so, which is at work before this is read, reads it too (preload/alloc/memory.cpp).
         {"FLAMEPROBE_ALLOC_BYTES", 0, run, "BYTES", "between two samples of allocations (default 512K)",
          "a number of bytes from 1 on, such as 4096, 64K or 2M",

@@ -16,6 +16,7 @@
 #include "command_line.hpp"
 #include "commands.hpp"
 #include "output_of.hpp"
+#include "profile/task_event.hpp"
 #ifdef FLAMEPROBE_HAS_LIVE
 #include "live/live.hpp"
 #endif
@@ -206,6 +207,11 @@ int run_command(int argc, char* argv[]) {
     const auto libraries = libraries_to_preload(request->library, allocations);
     if (!libraries) return complain(2, libraries.error().message);
     const PreloadObstacle obstacle = preload_obstacle(argv[request->command]);
+    const auto names = parts_of_list(events, ',');
+    const bool tasks = std::ranges::find(names, event_name::tasks) != names.end();
+    if (tasks && allocations)
+        return complain(
+            2, "--event: tasks are seen from outside, and a preloaded library counts allocations: ask for one of them");
     if (obstacle.from_outside && allocations)
         return complain(2, "--event: " + obstacle.why + ", and a preloaded library counts allocations");
     if (allocations) complain(0, allocator_note(argv[request->command]));
@@ -213,13 +219,13 @@ int run_command(int argc, char* argv[]) {
                     ? obstacle.why
                     : obstacle.why + ", so it is recorded from outside, as by flameprobe attach");
     Child::Environment environment = request->settings.variables;
-    if (!obstacle.other_loader) environment.emplace_back("LD_PRELOAD", preload_with(*libraries));
+    if (!obstacle.other_loader && !tasks) environment.emplace_back("LD_PRELOAD", preload_with(*libraries));
     environment.emplace_back("FLAMEPROBE_FORMAT", run.draw ? "none" : formats);
     // For the provenance: git is not run inside the program.
     if (!git_commit(working_directory()).empty()) environment.emplace_back("FLAMEPROBE_DIRTY", dirty_text());
     clock_gettime(CLOCK_REALTIME_COARSE, &run.start);  // the clock of file times
     int status = 0;
-    if (obstacle.from_outside) return record_from_outside(argv + request->command, *request, environment, run);
+    if (obstacle.from_outside || tasks) return record_from_outside(argv + request->command, *request, environment, run);
     auto child = Child::start(argv + request->command, environment, status);
     if (!child) return complain(status, child.error().message);
 #ifdef FLAMEPROBE_HAS_LIVE

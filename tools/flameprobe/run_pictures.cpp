@@ -154,7 +154,7 @@ std::string no_picture(const FinishedRun& run) {
 
 /// "x.offcpu.svg" beside "x.svg" or "x.html", which the library writes for each further event.
 std::vector<std::string> pictures_of_other_events(const std::vector<std::string>& paths, const timespec& start) {
-    std::vector<std::string> events = {"offcpu", "wall", "alloc", "heap", "heap-end"}, others;
+    std::vector<std::string> events = {"offcpu", "wall", "tasks", "alloc", "heap", "heap-end"}, others;
     for (const EventName& event : known_events) events.emplace_back(event.name);
     for (const std::string& path : paths) {
         if (!path.ends_with(".svg") && (paths.size() > 1 || !path.ends_with(".html"))) continue;

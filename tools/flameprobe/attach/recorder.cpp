@@ -23,12 +23,14 @@
 #include "outside/compactor.hpp"
 #include "outside/own_directory.hpp"
 #include "profile/names.hpp"
+#include "profile/task_event.hpp"
 #include "profile_pictures.hpp"
 #include "refusal.hpp"
 #include "session/drawing_program.hpp"
 #include "session/log.hpp"
 #include "session/run_info.hpp"
 #include "symbolize/symbolizer.hpp"
+#include "tasks/task_looks.hpp"
 #include "watch.hpp"
 
 namespace flameprobe {
@@ -136,6 +138,21 @@ std::string why_no_more(pid_t target, const Error& error) {
     return "it executed another program. " + (why.empty() ? error.message : why);
 }
 
+/// What is missing of the event `tasks`: one sentence.
+std::string why_no_tasks(pid_t target, const async::TaskLooks& tasks, const Options& options) {
+    constexpr std::uint64_t begins_ns =
+        5 * ns_per_ms;  // of CPU time: it may become another program, or have some later
+    const std::string process = "process " + std::to_string(target);
+    if (!tasks.has_tasks() && host_cpu_ns() < begins_ns) return {};
+    if (!tasks.has_tasks())
+        return process + " has no async tasks of a kind that is known: its program has no task tables of tokio" +
+               (options.shown.size() == 1 ? "; -e offcpu shows where its threads wait" : "");
+    if (!tasks.has_layouts())
+        return "what the tasks of " + process +
+               " await is not known, since the program has no layouts of futures: build it with debug = true";
+    return {};
+}
+
 /// The recorder's whole life. `end` hangs up when it is to end. `parent` gets the mark that it has begun, and why it
 /// has not, or did not go on.
 void record(pid_t target, const AttachSettings& settings, const Descriptor& end, const Descriptor& parent) {
@@ -159,6 +176,16 @@ void record(pid_t target, const AttachSettings& settings, const Descriptor& end,
     // exec(3) ends the events of the old program, and the next one gets a profile of its own.
     for (;;) {
         watch_process(target);
+        outside_event = nullptr;
+        std::unique_ptr<async::TaskLooks> tasks;
+        if (std::ranges::find(settings.options.shown, event_name::tasks) != settings.options.shown.end()) {
+            tasks = std::make_unique<async::TaskLooks>(settings.options.offcpu_frequency);
+            outside_event = tasks.get();
+            if (const std::string why = why_no_tasks(target, *tasks, settings.options); !why.empty()) {
+                if (!tasks->has_tasks() && settings.options.shown.size() == 1 && !told) return tell(parent, why);
+                log.warning(why);
+            }
+        }
         Watch watch(settings, log, executable_name());
         log.hold();
         const auto begun = watch.begin();

@@ -1,0 +1,282 @@
+#include "await_chain.hpp"
+
+#include <cstring>
+
+#include "future_names.hpp"
+
+namespace flameprobe::async {
+namespace {
+
+constexpr int most_nested = 60;
+constexpr std::size_t most_met = 256, most_leaves = 64;
+
+std::string_view last_of(std::string_view path) {
+    const std::size_t at = path.rfind("::");
+    return at == path.npos ? path : path.substr(at + 2);
+}
+
+/// The macro's own line says nothing of the program.
+bool is_join(std::string_view file) {
+    return file.ends_with("/macros/join.rs") || file.ends_with("/macros/try_join.rs");
+}
+bool is_macro(std::string_view file) { return file.ends_with("/macros/select.rs") || is_join(file); }
+
+/// Where an async function or block is: what is known of it in all states.
+std::string_view file_of(const Type& type) {
+    for (const auto& [state, variant] : type.variants)
+        if (variant.type->name.find("::Suspend") != std::string::npos && !is_macro(variant.file)) return variant.file;
+    return {};
+}
+
+}  // namespace
+
+std::string text_of_branches(std::size_t count, bool all) {
+    return (all ? "join of " : "select of ") + std::to_string(count);
+}
+
+FrameNumber ChainReader::number_of(const ChainFrame& frame) {
+    const std::string key =
+        frame.name + '\n' + frame.file + '\n' + std::to_string(frame.line) + (frame.in_words ? "w" : "");
+    const auto [known, is_new] = numbers_.try_emplace(key, static_cast<FrameNumber>(frames_.size()));
+    if (is_new) frames_.push_back(frame);
+    return known->second;
+}
+
+// Methods are named by the type that they are of.
+std::string ChainReader::name_of(Type& type) {
+    if (!is_method(type.name) || type.variants.empty()) return shown_name(type.name);
+    Type& first = *type.variants.begin()->second.type;
+    types_.build(first);
+    const Member* const self = first.member("self");
+    if (self == nullptr) return shown_name(type.name);
+    types_.build(*self->type);
+    Type* const of = self->type->target != nullptr ? self->type->target : self->type;
+    types_.build(*of);
+    return method_name(type.name, of->name);
+}
+
+FrameNumber ChainReader::frame_of(Type& type, const Variant* variant) {
+    const void* const key = variant != nullptr ? static_cast<const void*>(variant) : &type;
+    const auto [known, is_new] = frame_of_.try_emplace(key, 0);
+    if (!is_new) return known->second;
+    if (type.is_coroutine)
+        for (auto& [state, each] : type.variants) types_.build(*each.type);
+    ChainFrame frame{name_of(type), std::string(type.is_coroutine ? file_of(type) : ""), 0, false};
+    if (variant != nullptr && last_of(variant->type->name).starts_with("Suspend") && !is_macro(variant->file))
+        frame.line = variant->line;
+    return known->second = number_of(frame);
+}
+
+std::uint64_t ChainReader::number_at(std::uint64_t address, std::size_t size) {
+    std::uint64_t value = 0;
+    if (size > sizeof value) return doubtful_ = true, ~std::uint64_t{0};
+    if (address >= base_ && address + size <= base_ + bytes_.size()) {
+        std::memcpy(&value, bytes_.data() + (address - base_), size);
+        return value;
+    }
+    outside_.push_back({address, size});
+    if (!read_whole(address, &value, size)) return doubtful_ = true, ~std::uint64_t{0};
+    return value;
+}
+
+ChainNode& ChainReader::child(ChainNode& node, FrameNumber frame) {
+    return node.children.emplace_back(ChainNode{.frame = frame});
+}
+
+/// Functions that are alike may be one in the program: then the table's numbers tell whether the type is right.
+bool ChainReader::agrees(const TaskTable& table, Type& cell) const {
+    const Member* const trailer = cell.member("trailer");
+    return trailer != nullptr && trailer->offset == table.trailer;
+}
+
+/// The stage in which the future is; null if `stage` has none.
+const Variant* ChainReader::running_of(const Type& stage) {
+    const auto runs = [&](const Variant& variant) {
+        types_.build(*variant.type);
+        return last_of(variant.type->name) == "Running" && variant.type->members.size() == 1;
+    };
+    for (const auto& [state, variant] : stage.variants)
+        if (runs(variant)) return &variant;
+    return stage.other && runs(*stage.other) ? &*stage.other : nullptr;
+}
+
+const ChainReader::Root* ChainReader::root_of(const TaskTable& table) {
+    const auto [known, is_new] = roots_.try_emplace(table.poll ^ std::uint64_t{table.trailer} << 48);
+    Root& root = known->second;
+    Type* const cell = is_new ? types_.cell_of(table.poll - tables_.bias()) : nullptr;
+    if (cell != nullptr && agrees(table, *cell)) {
+        std::uint64_t offset = 0;
+        Type* at = cell;
+        for (const std::string_view name : {"core", "stage"}) {
+            const Member* const member = at == nullptr ? nullptr : at->member(name);
+            at = member == nullptr ? nullptr : member->type;
+            if (at == nullptr) break;
+            offset += member->offset;
+            types_.build(*at);
+        }
+        while (at != nullptr && !at->is_enum && at->members.size() == 1) {  // the cells around it
+            offset += at->members.front().offset;
+            at = at->members.front().type;
+            types_.build(*at);
+        }
+        const Variant* const running = at == nullptr ? nullptr : running_of(*at);
+        if (running != nullptr) {
+            root.stage = at;
+            root.stage_offset = offset;
+            root.future = running->type->members.front().type;
+            types_.build(*root.future);
+            root.frame = frame_of(*root.future, nullptr);
+        }
+    }
+    return root.stage == nullptr ? nullptr : &root;
+}
+
+FrameNumber ChainReader::task_frame(const TaskTable& table) {
+    const Root* const root = root_of(table);
+    return root != nullptr ? root->frame : words("[no layout: build with debug = true]");
+}
+
+ChainNode ChainReader::read(std::uint64_t address, const TaskTable& table, std::span<const std::byte> bytes) {
+    outside_.clear();
+    met_.clear();
+    path_.clear();
+    leaves_ = 0;
+    doubtful_ = false;
+    base_ = address;
+    bytes_ = bytes;
+    ChainNode task{.frame = task_frame(table)};
+    const Root* const root = root_of(table);
+    if (root == nullptr) return task;
+    const std::uint64_t at = address + root->stage_offset;
+    const Variant* const stage = root->stage->variant(
+        root->stage->state_size == 0 ? 0 : number_at(at + root->stage->state_offset, root->stage->state_size));
+    if (stage == nullptr) return doubtful_ = true, task;
+    types_.build(*stage->type);
+    if (last_of(stage->type->name) != "Running" || stage->type->members.empty()) {
+        child(task, words("[done]"));
+        return task;
+    }
+    const Member& member = stage->type->members.front();
+    ChainNode above{};
+    future(*member.type, at + stage->offset + member.offset, above, 0, false);
+    // The task's own future is its first frame.
+    if (above.children.size() == 1 && frames_[above.children.front().frame].name == frames_[task.frame].name) {
+        ChainNode own = std::move(above.children.front());
+        return own;
+    }
+    task.children = std::move(above.children);
+    return task;
+}
+
+void ChainReader::leaf(ChainNode& node, std::string_view type, std::uint64_t address) {
+    ++leaves_;
+    std::string text;
+    if (type.starts_with("tokio::runtime::task::join::JoinHandle<")) {
+        const std::uint64_t of = number_at(address, sizeof of);
+        const FoundTask task = read_task(of, tables_);
+        const std::string name = task.table == nullptr ? std::string() : frames_[task_frame(*task.table)].name;
+        const bool pool = name.find("BlockingTask<") != name.npos;
+        text = pool ? "blocking pool" : name.empty() || name.starts_with('[') ? "JoinHandle" : "JoinHandle of " + name;
+    }
+    if (!text.empty()) {
+        child(node, words(text));
+        return;
+    }
+    // The outermost of the library's futures says it: a watch channel waits for a Notify.
+    for (auto at = path_.rbegin(); at != path_.rend(); ++at) {
+        const std::string_view words = what_it_waits_for(*at);
+        if (words.empty() && (!text.empty() || !is_of_tokio(*at))) break;
+        if (!words.empty()) text = words;
+    }
+    if (!text.empty()) child(node, words(text));
+}
+
+void ChainReader::coroutine(Type& type, std::uint64_t address, ChainNode& node, int depth) {
+    if (met_.size() > most_met || !met_.insert(address * 31 + type.die).second) return;
+    const Variant* const state = type.variant(number_at(address + type.state_offset, type.state_size));
+    if (state == nullptr) {
+        doubtful_ = true;
+        return;
+    }
+    types_.build(*state->type);
+    const std::string_view name = last_of(state->type->name);
+    const bool hidden =
+        !path_.empty() && (is_future_glue(type.name) || (is_of_tokio(type.name) && is_of_tokio(path_.back())));
+    ChainNode& own = hidden ? node : child(node, frame_of(type, state));
+    if (!is_future_glue(type.name)) path_.push_back(type.name);
+    if (!name.starts_with("Suspend")) {
+        ++leaves_;
+        child(own, words(name == "Unresumed" ? "[not begun]" : name == "Returned" ? "[done]" : "[panicked]"));
+    } else if (const Member* const awaitee = state->type->member("__awaitee")) {
+        if (!hidden) own.joins = is_join(state->file);
+        future(*awaitee->type, address + state->offset + awaitee->offset, own, depth + 1, true);
+    } else {
+        ++leaves_;
+        child(own, words("yield"));
+    }
+    if (!is_future_glue(type.name)) path_.pop_back();
+}
+
+/// Puts what is in `type`, at `address`, below `node`. What is `awaited` has a frame in any case, or ends the chain.
+void ChainReader::future(Type& type, std::uint64_t address, ChainNode& node, int depth, bool awaited) {
+    types_.build(type);
+    if (depth > most_nested || leaves_ >= most_leaves) {
+        child(node, words("[and more]"));
+        return;
+    }
+    if (type.is_coroutine) return coroutine(type, address, node, depth);
+    const bool glue = is_future_glue(type.name) || type.tag == DW_TAG_pointer_type || type.is_fat;
+    const bool shown = (type.is_future || awaited) && !glue &&
+                       !(is_of_tokio(type.name) && !path_.empty() && is_of_tokio(path_.back()));
+    const std::size_t before = leaves_;
+    ChainNode* const own = shown ? &child(node, frame_of(type, nullptr)) : &node;
+    const bool counts = type.is_future || awaited;
+    const bool on_path = counts && !is_future_glue(type.name);
+    if (on_path) path_.push_back(type.name);
+    if (!type.name.starts_with("tokio::runtime::task::join::JoinHandle<")) inside(type, address, *own, depth);
+    if (leaves_ == before && counts) leaf(*own, type.name, address);
+    if (on_path) path_.pop_back();
+}
+
+void ChainReader::follow_fat(Type& type, std::uint64_t address, ChainNode& node, int depth) {
+    const bool first = type.members.front().name == "pointer";
+    const std::uint64_t data = number_at(address + type.members[first ? 0 : 1].offset, 8);
+    const std::uint64_t table = number_at(address + type.members[first ? 1 : 0].offset, 8);
+    Type* const behind = types_.behind(table - tables_.bias());
+    if (behind != nullptr) return future(*behind, data, node, depth + 1, true);
+    ++leaves_;
+    child(node, words("[not known]"));
+}
+
+void ChainReader::inside(Type& type, std::uint64_t address, ChainNode& node, int depth) {
+    if (is_shared(type.name)) return;
+    if (type.is_fat) {
+        if (types_.holds_future(type)) follow_fat(type, address, node, depth);
+        return;
+    }
+    if (type.tag == DW_TAG_pointer_type) {
+        if (type.target == nullptr || !types_.holds_future(type)) return;
+        const std::uint64_t to = number_at(address, 8);
+        if (to == 0 || to == ~std::uint64_t{0} || met_.size() >= most_met ||
+            !met_.insert(to * 31 + type.target->die + 7).second)
+            return;
+        return future(*type.target, to, node, depth + 1, false);
+    }
+    if (type.is_enum) {
+        if (!types_.holds_future(type)) return;
+        const Variant* const state =
+            type.variant(type.state_size == 0 ? 0 : number_at(address + type.state_offset, type.state_size));
+        if (state == nullptr) return;
+        types_.build(*state->type);
+        for (const Member& member : state->type->members)
+            if (types_.holds_future(*member.type))
+                future(*member.type, address + state->offset + member.offset, node, depth + 1, false);
+        return;
+    }
+    const bool timeout = type.name.starts_with("tokio::time::timeout::Timeout<");
+    for (const Member& member : type.members)
+        if (types_.holds_future(*member.type) && !(timeout && member.name == "delay"))
+            future(*member.type, address + member.offset, node, depth + 1, false);
+}
+
+}  // namespace flameprobe::async

@@ -1,0 +1,97 @@
+// The memory of the process that is watched, many places of it at once.
+#pragma once
+
+#include <limits.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/host_process.hpp"
+#include "base/proc_maps.hpp"
+#include "base/self_memory.hpp"
+
+namespace flameprobe::async {
+
+constexpr std::uint64_t word = sizeof(std::uint64_t);
+
+inline bool read_whole(std::uint64_t address, void* to, std::size_t size) {
+    return read_self(address, {static_cast<std::byte*>(to), size}) == size;
+}
+
+inline std::optional<std::uint64_t> read_word(std::uint64_t address) {
+    std::uint64_t value = 0;
+    return read_whole(address, &value, sizeof value) ? std::optional(value) : std::nullopt;
+}
+
+/// `count` words, or none.
+inline std::vector<std::uint64_t> read_words(std::uint64_t address, std::size_t count) {
+    std::vector<std::uint64_t> words(count);
+    if (!read_whole(address, words.data(), count * sizeof(std::uint64_t))) words.clear();
+    return words;
+}
+
+struct Place {
+    std::uint64_t address = 0;
+    std::size_t size = 0;
+};
+
+/// Reads all `places` into `bytes`, one behind the other, with as few calls as the kernel permits. Gives how many were
+/// read whole from the front: the one after them is not readable (process_vm_readv(2), partial transfers).
+inline std::size_t read_places(std::span<const Place> places, std::vector<std::byte>& bytes) {
+    std::size_t size = 0, done = 0, at = 0;
+    for (const Place& place : places) size += place.size;
+    bytes.resize(size);
+    std::vector<iovec> remote;
+    while (done < places.size()) {
+        const auto part = places.subspan(done, std::min<std::size_t>(places.size() - done, IOV_MAX));
+        std::size_t wanted = 0;
+        remote.clear();
+        for (const Place& place : part) {
+            remote.push_back({reinterpret_cast<void*>(place.address), place.size});
+            wanted += place.size;
+        }
+        iovec local{bytes.data() + at, wanted};
+        const ssize_t got = ::process_vm_readv(host_process(), &local, 1, remote.data(), remote.size(), 0);
+        auto left = got < 0 ? std::size_t{0} : static_cast<std::size_t>(got);
+        for (const Place& place : part) {
+            if (left < place.size) return done;
+            left -= place.size;
+            at += place.size;
+            ++done;
+        }
+    }
+    return done;
+}
+
+/// Which memory may hold what. The maps as they were when it was made.
+class Memory {
+public:
+    struct Range {
+        std::uint64_t begin = 0, end = 0, offset = 0;
+        bool writable = false, executable = false, readable = false;
+        std::string path;
+    };
+    Memory();
+
+    const std::vector<Range>& ranges() const { return ranges_; }
+    const Range* find(std::uint64_t address) const {
+        const auto at = std::ranges::upper_bound(ranges_, address, {}, &Range::end);
+        return at != ranges_.end() && at->begin <= address ? &*at : nullptr;
+    }
+    bool is_writable(std::uint64_t address) const {
+        const Range* const range = find(address);
+        return range != nullptr && range->writable;
+    }
+
+private:
+    std::vector<Range> ranges_;
+};
+
+}  // namespace flameprobe::async

@@ -1,0 +1,136 @@
+#include "runtimes.hpp"
+
+#include <bit>
+#include <cstdlib>
+#include <set>
+
+#include "base/proc.hpp"
+
+namespace flameprobe::async {
+namespace {
+
+constexpr std::size_t words_of_list = list_bytes / word;
+constexpr std::uint64_t most_handle = 0x600;
+
+/// Where the thread's stack is in use, by its stack pointer (proc(5), /proc/PID/syscall); 0 while it runs.
+std::uint64_t stack_pointer_of(std::uint32_t tid) {
+    const auto text =
+        read_small_file((host_proc_directory() + "/task/" + std::to_string(tid) + "/syscall").c_str()).value_or("");
+    const std::size_t last = text.rfind(' ');
+    const std::size_t before = last == text.npos || last == 0 ? text.npos : text.rfind(' ', last - 1);
+    return before == text.npos ? 0 : std::strtoull(text.c_str() + before + 1, nullptr, 16);
+}
+
+}  // namespace
+
+Runtimes::Runtimes(const Memory& memory, const TaskTables& tables) : memory_(memory), tables_(tables) {
+    constexpr std::uint64_t most_stack = std::uint64_t{1} << 20;
+    for (const std::uint32_t tid : list_threads()) {
+        std::uint64_t from = stack_pointer_of(tid);
+        for (int again = 0; from == 0 && again < 20; ++again) {
+            ::usleep(500);
+            from = stack_pointer_of(tid);
+        }
+        const Memory::Range* const range = memory.find(from);
+        if (range == nullptr) continue;
+        search(from, std::min(range->end, from + most_stack));  // above a thread's stack lies its local memory
+    }
+}
+
+void Runtimes::search(std::uint64_t begin, std::uint64_t end) {
+    std::set<std::uint64_t> seen(seen_.begin(), seen_.end());
+    for (const std::uint64_t value : read_words(begin & ~(word - 1), (end - begin) / word)) {
+        if (value % word != 0 || !memory_.is_writable(value) || !seen.insert(value).second) continue;
+        seen_.push_back(value);
+        if (const FoundTask task = read_task(value, tables_); task.table != nullptr) {
+            const auto handle = read_word(value + task.table->scheduler);
+            if (handle && seen.insert(*handle).second) {
+                seen_.push_back(*handle);
+                add_at(*handle);
+            }
+        } else {
+            add_at(value);
+        }
+    }
+}
+
+/// Whether lists begin there: all have a first and a last task, or neither, and one has some.
+bool Runtimes::is_array(std::uint64_t at, std::uint64_t count) const {
+    const auto content = read_words(at, count * words_of_list);
+    bool any = false;
+    for (std::size_t i = 0; i + 2 < content.size(); i += words_of_list) {
+        const std::uint64_t lock = content[i], first = content[i + 1], last = content[i + 2];
+        if ((lock >> 32) != 0 || (first == 0) != (last == 0)) return false;
+        if (first == 0) continue;
+        if (read_task(first, tables_).table == nullptr || read_task(last, tables_).table == nullptr) return false;
+        any = true;
+    }
+    return any;
+}
+
+/// `handle` may be a runtime's (scheduler::Handle): an array of lists (from tokio 1.36 on), or one list.
+bool Runtimes::add_at(std::uint64_t handle) {
+    constexpr std::uint64_t least_lists = 4, most_lists = 65536;
+    const Memory::Range* const range = memory_.find(handle);
+    if (range == nullptr || !range->writable) return false;
+    const auto content = read_words(handle, std::min(most_handle, range->end - handle) / word);
+    for (std::size_t i = 0; i + 1 < content.size(); ++i) {
+        const std::uint64_t at = content[i], count = content[i + 1];
+        TaskLists found;
+        if (std::has_single_bit(count) && count >= least_lists && count <= most_lists && at % word == 0 &&
+            memory_.is_writable(at) && is_array(at, count)) {
+            found = {at, count, 0};
+        } else if (at != 0 && count != 0 && memory_.is_writable(at) && memory_.is_writable(count) &&
+                   read_task(at, tables_).table != nullptr && read_task(count, tables_).table != nullptr) {
+            found = {handle + (i - 1) * word, 1, 0};
+        } else {
+            continue;
+        }
+        if (std::ranges::any_of(lists_, [&](const TaskLists& known) { return known.at == found.at; })) return true;
+        const auto links = links_of(found);
+        if (!links) continue;
+        found.links = *links;
+        lists_.push_back(found);
+        return true;
+    }
+    return false;
+}
+
+/// Where the trailer has a task's neighbours: where all tasks' links agree both ways.
+std::optional<std::uint32_t> Runtimes::links_of(const TaskLists& lists) const {
+    constexpr std::uint32_t most = 48;
+    for (std::uint32_t links = 0; links <= most; links += word) {
+        std::vector<ListedTask> tasks;
+        for (int again = 0; again < 3; ++again) {
+            bool agree = true;
+            tasks.clear();
+            for (std::size_t i = 0; i < lists.count && agree && tasks.size() < 1000; ++i)
+                agree = walk_list(lists.at + i * list_bytes, links, tables_, tasks);
+            if (agree && !tasks.empty()) return links;
+        }
+    }
+    return std::nullopt;
+}
+
+bool walk_list(std::uint64_t list, std::uint32_t links, const TaskTables& tables, std::vector<ListedTask>& tasks) {
+    constexpr std::size_t most = 10'000'000;
+    const auto ends = read_words(list + word, 2);
+    if (ends.empty()) return false;
+    std::uint64_t previous = 0, owner = 0;
+    for (std::uint64_t at = ends[0]; at != 0;) {
+        const FoundTask task = read_task(at, tables);
+        TaskLinks beside;
+        if (task.table == nullptr || !read_whole(at + task.table->trailer + links, &beside, sizeof beside) ||
+            beside.previous != previous || tasks.size() >= most)
+            return false;
+        // The list's number (0: of no list, as what the pool for blocking calls runs).
+        if (task.header.owner == 0 || (owner != 0 && task.header.owner != owner)) return false;
+        owner = task.header.owner;
+        tasks.push_back({at, task.table, links});
+        previous = at;
+        at = beside.next;
+    }
+    return previous == ends[1];
+}
+
+}  // namespace flameprobe::async
