@@ -114,8 +114,7 @@ void FutureTypes::take_table(const Dwarf_Die& die) {
 // Future::poll takes Pin<&mut Self>. A type has a DIE in each unit that uses it, so futures are known by name.
 void FutureTypes::find_futures() {
     std::ranges::sort(pinned_);
-    const auto doubles = std::ranges::unique(pinned_);
-    pinned_.erase(doubles.begin(), doubles.end());
+    pinned_.erase(std::unique(pinned_.begin(), pinned_.end()), pinned_.end());
     for (const std::uint64_t die : pinned_) {
         Type* type = type_at(die);
         build(*type);
