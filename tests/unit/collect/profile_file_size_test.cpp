@@ -110,12 +110,13 @@ TEST_CASE("a spool filled by stacks is full at its bound, and can go on under an
     CHECK(weight_in(folder / "a.part1.fprobe") == first + second);
 }
 
-TEST_CASE("a spool whose directory is gone keeps all it has, and is full again at each further bound") {
+TEST_CASE("a spool that cannot be moved keeps all it has, and is full again at each further bound") {
     const Folder folder;
     fs::create_directory(folder / "d");
     ProfileFile spool(folder / "d/a", {.keep = false}, bound);
     begin(spool);
-    fs::rename(folder / "d", folder / "gone");  // refuses root too
+    fs::create_directory(folder / "d/b.fprobe");  // refuses root too
+    fs::rename(folder / "d", folder / "gone");    // the spool holds it open
     std::uint64_t stacks = 0, samples = fill(spool, 1'000'000, stacks);
     CHECK(spool.full());
     const auto moved = spool.move_to(folder / "d/b");
