@@ -209,17 +209,6 @@ void pair_by_work(Sides& sides, Place of, const char* what, std::vector<std::str
     });
 }
 
-void put_program_first(NamedProfile& profile) {
-    const auto function = static_cast<FunctionId>(profile.functions.size());
-    profile.functions.push_back({profile.strings.intern(program_name(profile.run)), 0, 0, 0, FrameKind::thread});
-    profile.frames.push_back({function, 0, NamedFrame::no_location});
-    if (profile.nodes.empty()) profile.nodes.emplace_back();
-    for (NodeId id = 1; id < profile.nodes.size(); ++id) ++profile.nodes[id].parent;
-    profile.nodes.insert(profile.nodes.begin() + 1, {0, static_cast<FrameId>(profile.frames.size() - 1)});
-    for (NamedCount& count : profile.counts) ++count.node;
-    profile.process_first = true;
-}
-
 double matched_part(Side& side, Side& other) {
     NamedProfile& profile = side.profile();
     const std::array<Names, 4> known = {Names{}, other.names(Place::function), other.names(Place::thread),
@@ -272,6 +261,17 @@ void name_unnamed(Sides& sides) {
 }
 
 }  // namespace
+
+void put_program_first(NamedProfile& profile) {
+    const auto function = static_cast<FunctionId>(profile.functions.size());
+    profile.functions.push_back({profile.strings.intern(program_name(profile.run)), 0, 0, 0, FrameKind::thread});
+    profile.frames.push_back({function, 0, NamedFrame::no_location});
+    if (profile.nodes.empty()) profile.nodes.emplace_back();
+    for (NodeId id = 1; id < profile.nodes.size(); ++id) ++profile.nodes[id].parent;
+    profile.nodes.insert(profile.nodes.begin() + 1, {0, static_cast<FrameId>(profile.frames.size() - 1)});
+    for (NamedCount& count : profile.counts) ++count.node;
+    profile.process_first = true;
+}
 
 Correspondence make_alike(NamedProfile& before, NamedProfile& after) {
     for (auto [one, other] : {std::pair(&before, &after), std::pair(&after, &before)})

@@ -20,4 +20,7 @@ struct Correspondence {
 /// side has it and the other can. Ids of functions and counts stay, those of nodes may move.
 Correspondence make_alike(NamedProfile& before, NamedProfile& after);
 
+/// Puts a frame of its program first in all stacks, as in runs of several processes.
+void put_program_first(NamedProfile& profile);
+
 }  // namespace flameprobe

@@ -22,7 +22,13 @@ struct PageSides {
     std::vector<Fact> facts;                    // how it was compared
     std::string summary;                        // plain text, for readers without JavaScript
     bool by_amount = false;                     // amounts are compared, as parts of the larger side, not shares
-    bool by_self = false;                       // colours and order are by functions' own samples, else by all
+    std::string title;                          // what changed, in a sentence
+    double widening = 1;  // of noise beyond that of samples drawn at random (compare/clusters.hpp)
+    std::vector<std::array<double, 2>> widening_of;  // of each function: of its own, of its total
+    double units = 1;                                // amounts are shown for each of them: "request"
+    std::string unit;                                // empty: amounts are shown as they are
+    std::vector<FunctionId> opens;                   // the callers of the largest change, from the root
+    bool by_self = false;                            // colours and order are by functions' own samples, else by all
 };
 
 /// A line of a function, and what was inlined there. Sums are of all samples.

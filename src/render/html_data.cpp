@@ -41,11 +41,20 @@ Result<std::string> pack(const std::string& text) {
     return base64({reinterpret_cast<const char*>(packed.data()), size});
 }
 
-void add_sides(Json& facts, const PageSides& sides) {
+void add_sides(Json& facts, const PageSides& sides, const PageNumbers& numbers, const std::vector<FunctionId>& shown) {
     facts["sides"] = {{"names", {clean_text(sides.names[0]), clean_text(sides.names[1])}},
                       {"isTime", {sides.is_time[0], sides.is_time[1]}},
                       {"byAmount", sides.by_amount},
-                      {"bySelf", sides.by_self}};
+                      {"bySelf", sides.by_self},
+                      {"widening", sides.widening},
+                      {"wideningOf", Json::object()},
+                      {"units", sides.units},
+                      {"unit", clean_text(sides.unit)},
+                      {"opens", Json::array()}};
+    for (FunctionId id = 0; id < sides.widening_of.size(); ++id)
+        if (shown[id] == id && sides.widening_of[id] != std::array<double, 2>{1, 1})
+            facts["sides"]["wideningOf"][std::to_string(numbers.number_of[id])] = sides.widening_of[id];
+    for (const FunctionId id : sides.opens) facts["sides"]["opens"].push_back(numbers.number_of[shown[id]]);
     for (const ChangeShade& shade : change_shades) {
         facts["shades"].push_back({shade.name, shade.shade.light, shade.shade.dark});
         facts["sides"]["legend"].push_back({shade.name, shade.meaning});
@@ -132,7 +141,7 @@ Result<PageData> page_data(const NamedProfile& profile, const Palette& palette, 
     facts["shades"] = Json::array();
     for (const NamedShade& shade : palette.classes())
         facts["shades"].push_back({shade.name, shade.shade.light, shade.shade.dark});
-    if (sides != nullptr) add_sides(facts, *sides);
+    if (sides != nullptr) add_sides(facts, *sides, numbers, shown_functions(profile));
     if (options.source != nullptr) facts["source"] = source_json(*options.source, numbers);
     facts["threads"] = threads_json(profile, numbers);
     facts["event"] = profile.run.event;

@@ -194,7 +194,9 @@ Result<void> write_comparison_html(const NamedProfile& profile, const PageSides&
     const std::string summary =
         "<p>The interactive views need JavaScript. What changed:</p>\n<pre>" + xml_lines(sides.summary) + "</pre>";
     return write_page(profile, options, &sides,
-                      {options.title.empty() ? "Comparison" : options.title,
+                      {!options.title.empty() ? options.title
+                       : sides.title.empty()  ? "Comparison"
+                                              : sides.title,
                        options.subtitle.empty() ? sides.names[0] + " → " + sides.names[1] : options.subtitle, "",
                        summary, sides.facts, "How this was compared"},
                       out);

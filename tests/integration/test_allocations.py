@@ -615,19 +615,19 @@ int main(void) {
             profiles.append(ran.result().path("fprobe"))
         grown = render("--diff", "--event", "heap-end", *profiles, "--top", "50")
         self.assertEqual(grown.returncode, 0, grown.stderr)
-        rows = {line.split()[-1]: line for line in grown.stdout.splitlines()[2:]}
+        rows = {line.split()[-1]: line for line in grown.stdout.splitlines() if line[:13].strip().endswith(("iB", "bytes"))}
         # 0 bytes before, about 95 MiB after; what both keep is the same but for chance.
         self.assertRegex(rows["leak_site"], r"\+\d+(\.\d+)? MiB +new +leak_site")
         self.assertRegex(rows["keep_site"], r"[+-][\d.]+ ([KM]iB|bytes) +noise +keep_site")
         self.assertNotIn("peak_site", rows)
         told = self.directory / "growth.json"
-        compared = run([COMMAND, "compare", "--event", "heap-end", "--fail-above", "50%", "-o", told, *profiles], self.directory)
+        compared = run([COMMAND, "compare", "--event", "heap-end", "--fail-above", "30%", "-o", told, *profiles], self.directory)
         self.assertEqual(compared.returncode, 3, compared.stdout + compared.stderr)
-        self.assertRegex(compared.stdout, r"leak_site +0 bytes +\d+(\.\d)? MiB +new")
+        self.assertRegex(compared.stdout, r"^leak_site: new, \d+(\.\d)? MiB; nothing else changed")
         found = {each["name"]: each for each in json.loads(told.read_text())["changes"]}
         self.assertTrue(found["leak_site"]["beyond_noise"])
         self.assertGreater(found["keep_site"]["p"], 1e-5)  # by chance one of twenty is below 0.05
-        self.assertEqual(run([COMMAND, "compare", "--event", "heap-end", "--fail-above", "50%", profiles[1], profiles[0]],
+        self.assertEqual(run([COMMAND, "compare", "--event", "heap-end", "--fail-above", "30%", profiles[1], profiles[0]],
                              self.directory).returncode, 0, "less is no failure")
         first = render("--diff", "--event", "heap-end", self.nothing_kept(), profiles[1], "--top", "50")
         self.assertIn("leak_site", first.stdout, first.stderr)
@@ -653,7 +653,8 @@ int main(void) {
             self.assertFalse([frames for frames, _ in found if "[unknown]" in frames or any(frame.startswith("0x") for frame in frames)], found)
         leaked = [sum(count for frames, count in stacks[path] if named(frames, "slow_leak_site")) for path in (before, after)]
         self.assertGreater(leaked[1], leaked[0])
-        rows = {line.split()[-1]: line for line in render("--diff", "--event", "heap-end", before, after, "--top", "50").stdout.splitlines()[2:]}
+        rows = {line.split()[-1]: line for line in render("--diff", "--event", "heap-end", before, after, "--top", "50").stdout.splitlines()
+                if line[:13].strip().endswith(("iB", "bytes"))}
         self.assertRegex(rows["slow_leak_site"], r"\+[\d.]+ MiB +slow_leak_site")
         self.assertRegex(rows["passing_site"], r"-[\d.]+ MiB +(gone +)?passing_site")
         self.assertNotIn("noise", rows["passing_site"] + rows["slow_leak_site"])

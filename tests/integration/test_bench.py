@@ -382,11 +382,11 @@ class Compare(BenchCase):
         self.assertIn("bad.tar: cannot be unpacked", run([COMMAND, "compare", "bad.tar", "bad.tar"], self.directory).stderr)
 
     def test_profiles(self):
-        (self.directory / "a.folded").write_text("main;hot 5000\nmain;cold 5000\n")
-        (self.directory / "b.folded").write_text("main;hot 6000\nmain;cold 4000\n")
+        (self.directory / "a.folded").write_text("main;hot 2000\nmain;cold 8000\n")
+        (self.directory / "b.folded").write_text("main;hot 3000\nmain;cold 7000\n")
         done = run([COMMAND, "compare", "a.folded", "b.folded", "--fail-above", "3%"], self.directory)
         self.assertEqual(done.returncode, 3, done.stderr)
-        self.assertRegex(done.stdout, r"hot +50\.00 % +60\.00 % +\+20\.0 %")
+        self.assertRegex(done.stdout, r"^hot: \+71 % time against the rest \(.*\), 20.00 % → 30.00 % of the time;")
 
     def test_bad_input(self):
         old = self.made("old", 1)

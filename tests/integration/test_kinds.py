@@ -10,7 +10,7 @@ import unittest
 from concurrent.futures import ThreadPoolExecutor
 
 import pprof_rules
-from harness import RENDER, ROOT, Case, clean_environment, read_folded
+from harness import COMMAND, RENDER, ROOT, Case, clean_environment, read_folded
 from page_data import PageData
 
 DATA = ROOT / "tests" / "data" / "kinds"
@@ -122,6 +122,7 @@ class Kinds(Case):
             for format in ("html", "svg"):
                 calls[before, after, format] = [RENDER, "--diff", *sides, "-f", format, "-o", "-"]
             calls[before, after, "text"] = [RENDER, "--diff", *sides]
+            calls[before, after, "compare"] = [COMMAND, "compare", *sides]
         results = many(calls)
         for (before, after, how), result in results.items():
             same_unit = UNITS.get(before, "cpu") == UNITS.get(after, "cpu") or any("folded" in side for side in (before, after))
@@ -129,10 +130,13 @@ class Kinds(Case):
             self.check(f"{before} against {after} as {how}", result, (0,) if possible else (0, 1))
         for (before, after, how), (status, output, _) in results.items():
             with self.subTest("one verdict", pair=(before, after), how=how):
-                self.assertEqual(status, results[before, after, "text"][0])
+                text = results[before, after, "text"]
+                self.assertEqual(status, text[0])
+                if how == "compare" and status == 0:
+                    self.assertEqual(output, text[1])
             if before == after and status == 0 and how == "text":
                 with self.subTest("equal to itself", kind=before):
-                    self.assertNotRegex(output.decode(), r" (new|gone) ")
+                    self.assertRegex(output.decode(), "^Nothing changed by more than")
 
     def test_each_pair_of_events_compared(self):
         calls = {(kind, event, format): [RENDER, "--diff", KINDS[kind], KINDS[kind], "--event", event, "-f", format, "-o", "-"]

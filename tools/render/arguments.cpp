@@ -95,6 +95,7 @@ std::vector<CommandOption<A>> known_options() {
         {"info", none, always([](A& a, const Text&) { a.info = true; })},
         {"diff", none, always([](A& a, const Text&) { a.diff = true; })},
         {"fail-above", value, [](A& a, const Text& v) { return percent(v, a.fail_above); }},
+        {"per", value, always([](A& a, const Text& v) { a.per = v; })},
         {"archive", none, always([](A& a, const Text&) { a.archive = true; })},
         {"event", value, always([](A& a, const Text& v) { a.filter.event = v; })},
         {"idle", none, always([](A& a, const Text&) { a.filter.idle = true; })},
@@ -143,6 +144,7 @@ std::optional<Error> contradiction(const Arguments& arguments) {
     if (arguments.diff && arguments.inputs.size() != 2) return Error{"--diff takes two inputs: before and after"};
     if (arguments.tree && (arguments.diff || arguments.archive)) return Error{"--tree makes one picture of its inputs"};
     if (arguments.fail_above && !arguments.diff) return Error{"--fail-above belongs to --diff"};
+    if (!arguments.per.empty() && !arguments.diff) return Error{"--per belongs to --diff"};
     if (arguments.source && (arguments.diff || arguments.archive))
         return Error{"--source belongs to a page of one profile"};
     if (arguments.archive && arguments.inputs.size() != 1) return Error{"--archive takes one .fprobe"};

@@ -40,6 +40,7 @@ struct Arguments {
     bool archive = false;
     bool diff = false;
     std::optional<double> fail_above;  // percentage points
+    std::string per;                   // what is compared: share, second, run, a unit of work; empty: diff.hpp decides
     std::vector<std::string> debug_directories;
     bool source = false;  // lines and instructions in the page
     std::vector<std::string> source_directories;

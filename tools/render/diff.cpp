@@ -1,6 +1,8 @@
 #include "diff.hpp"
 
+#include <array>
 #include <cmath>
+#include <numeric>
 #include <unordered_map>
 #include <utility>
 
@@ -13,7 +15,20 @@ namespace flameprobe {
 
 namespace {
 
-constexpr double z_of_999_in_1000 = 3.29;
+/// Leaves counts out, and their pieces.
+void keep_samples(DiffSide& side, const auto& wanted) {
+    std::vector<NamedCount>& counts = side.profile.counts;
+    std::vector<std::uint32_t> now(counts.size());
+    constexpr std::uint32_t none = ~std::uint32_t{0};
+    std::uint32_t next = 0;
+    for (std::uint32_t at = 0; at < counts.size(); ++at) {
+        now[at] = wanted(counts[at]) ? next++ : none;
+        if (now[at] != none) counts[now[at]] = counts[at];
+    }
+    counts.resize(next);
+    std::erase_if(side.pieces, [&](const Piece& piece) { return now[piece.count] == none; });
+    for (Piece& piece : side.pieces) piece.count = now[piece.count];
+}
 
 void keep_names_only(NamedProfile& profile) {
     for (Function& function : profile.functions) {
@@ -23,7 +38,6 @@ void keep_names_only(NamedProfile& profile) {
         function = {function.name, 0, 0, 0, kept ? function.kind : FrameKind::user};
     }
     for (NamedFrame& frame : profile.frames) frame.line = 0;
-    std::erase_if(profile.counts, [](const NamedCount& count) { return count.weight == 0; });
     // Thread ids differ from run to run; a thread's name is the first frame.
     profile.threads.clear();
     profile.summary.threads.clear();
@@ -72,17 +86,17 @@ private:
 
 /// Removes lost samples: a busy machine loses more, but that is no change of any function. Returns their share of all
 /// weight. Keeps them if the profile has no other samples.
-double leave_out_lost(NamedProfile& profile) {
+double leave_out_lost(DiffSide& side) {
+    const NamedProfile& profile = side.profile;
     const auto all = total_weight(profile);
-    auto counts = profile.counts;
-    std::erase_if(counts, [&](const NamedCount& count) {
-        if (count.node == 0) return false;
+    const auto is_sampled = [&](const NamedCount& count) {
+        if (count.node == 0) return true;
         const Function& function = profile.function(count.node);
         const std::string_view leaf = profile.strings.view(function.name);
-        return leaf == note_text(Note::lost) || leaf == note_text(Note::throttled);
-    });
-    if (counts.empty()) return 0;
-    profile.counts = std::move(counts);
+        return leaf != note_text(Note::lost) && leaf != note_text(Note::throttled);
+    };
+    if (std::ranges::none_of(profile.counts, is_sampled)) return 0;
+    keep_samples(side, is_sampled);
     return 1 - static_cast<double>(total_weight(profile)) / static_cast<double>(all);
 }
 
@@ -114,7 +128,7 @@ double variance_of(std::uint64_t weight, std::uint64_t hits, double unsampled_pi
 double Change::noise() const {
     const double n = static_cast<double>(before_.of), m = static_cast<double>(after_.of);
     if (n == 0 || m == 0) return 1;
-    if (by_amount_) return z_of_999_in_1000 * std::sqrt(before_.variance + after_.variance) / n;
+    if (by_amount_) return z_of_999_in_1000 * std::sqrt(widening_ * (before_.variance + after_.variance)) / n;
     const double count = static_cast<double>(before_.count) + static_cast<double>(after_.count), rest = n + m - count;
     const double common = count / (n + m);
     // The weight of an observation, inside of the share and outside of it. If both are 1 this is the variance of a
@@ -123,19 +137,113 @@ double Change::noise() const {
     const double hit = count > 0 ? variance / count : 0;
     const double other = rest > 0 ? std::max(0.0, before_.variance_of + after_.variance_of - variance) / rest : 0;
     const double spread = (1 - common) * (1 - common) * common * hit + common * common * (1 - common) * other;
-    return z_of_999_in_1000 * std::sqrt(spread * (1 / n + 1 / m));
+    return z_of_999_in_1000 * std::sqrt(widening_ * spread * (1 / n + 1 / m));
 }
+
+double Change::p() const {
+    const double deviation = noise() / z_of_999_in_1000;
+    if (deviation <= 0) return difference() == 0 ? 1 : 0;
+    return std::erfc(std::abs(difference()) / deviation / std::sqrt(2.0));
+}
+
+double Change::half() const { return 1.959963985 / z_of_999_in_1000 * noise(); }
 
 bool Change::is_noise() const { return std::abs(difference()) <= noise(); }
 
-Result<ProfileDiff> diff_profiles(NamedProfile before, NamedProfile after) {
+namespace {
+
+/// Of what weights are, as a reader knows it; empty for folded text, which does not say.
+std::string kind_of(const NamedProfile& profile) {
+    if (!profile.has_run) return {};
+    if (counts_living(profile.run)) return "what is alive of " + profile.run.event;
+    if (counts_bytes(profile.run)) return "allocated bytes";
+    if (counts_waiting(profile.run)) return "time off the CPU";
+    if (weighs_nanoseconds(profile.run)) return "CPU time";
+    return profile.run.event;
+}
+
+/// How many of `measure` a run of the side has, for each of its runs; empty: it is not known.
+std::vector<double> units_of(const DiffSide& side, const std::string& measure) {
+    if (measure == "run") return std::vector<double>(side.durations.size(), 1);
+    if (measure == "second") return side.durations;
+    std::vector<double> units;
+    for (const auto& work : side.work) {
+        const auto found = work.find(measure);
+        units.push_back(found == work.end() ? 0 : static_cast<double>(found->second));
+    }
+    return units;
+}
+
+double sum_of(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
+
+/// The unit of work that both count, if there is one.
+std::string common_work(const NamedProfile& before, const NamedProfile& after) {
+    for (const auto& [name, amount] : before.work)
+        if (const auto found = after.work.find(name); amount > 0 && found != after.work.end() && found->second > 0)
+            return name;
+    return {};
+}
+
+/// Decides what is compared, and scales the later side to as many units as the earlier has.
+Result<void> choose_measure(ProfileDiff& diff, DiffSide& before, DiffSide& after, const Measure& measure) {
+    diff.unit = measure.empty() ? common_work(before.profile, after.profile) : measure == "share" ? "" : measure;
+    diff.by_amount = counts_living(before.profile.run) && counts_living(after.profile.run);
+    if (diff.by_amount || diff.unit.empty()) {
+        diff.unit.clear();
+        return {};
+    }
+    for (DiffSide* const side : {&before, &after}) {
+        if (sum_of(units_of(*side, diff.unit)) <= 0)
+            return Error{std::string(side == &before ? "before" : "after") + " has no count of '" + diff.unit +
+                         "': compare by share, second or run"};
+    }
+    diff.by_amount = true;
+    diff.units = sum_of(units_of(before, diff.unit));
+    const double scale = diff.units / sum_of(units_of(after, diff.unit));
+    for (NamedCount& count : after.profile.counts)
+        count.weight = static_cast<std::uint64_t>(std::llround(static_cast<double>(count.weight) * scale));
+    for (Piece& piece : after.pieces) piece.weight *= scale;
+    return {};
+}
+
+/// Of each cluster what its figures are parts of: of runs the units of work, else all weight.
+std::vector<double> wholes_of(const DiffSide& side, const std::string& unit, double scale) {
+    if (!unit.empty() && side.runs > 1 && side.clusters == side.runs) {
+        std::vector<double> units = units_of(side, unit);
+        for (double& one : units) one *= scale;
+        return units;
+    }
+    std::vector<double> wholes(side.clusters);
+    for (const Piece& piece : side.pieces) wholes[piece.cluster] += piece.weight;
+    return wholes;
+}
+
+/// The pieces of a side by the counts of both.
+std::vector<Piece> renumbered(std::vector<Piece> pieces, const std::vector<std::uint32_t>& now) {
+    for (Piece& piece : pieces) piece.count = now[piece.count];
+    std::ranges::sort(pieces, {}, [](const Piece& piece) { return std::pair(piece.count, piece.cluster); });
+    return pieces;
+}
+
+}  // namespace
+
+Result<ProfileDiff> diff_sides(DiffSide first_side, DiffSide second_side, const Measure& measure) {
+    NamedProfile &before = first_side.profile, &after = second_side.profile;
     ProfileDiff diff;
-    const double lost_before = leave_out_lost(before), lost_after = leave_out_lost(after);
+    if (const std::string one = kind_of(before), other = kind_of(after); !one.empty() && !other.empty() && one != other)
+        return Error{"before is of " + one + ", after of " + other + ": choose an event of both by --event"};
+    if (before.has_run && after.has_run) diff.of = kind_of(after) == "CPU time" ? "the CPU time" : "the time";
+    if (before.has_run && after.has_run && !weighs_nanoseconds(after.run)) diff.of = kind_of(after);
+    const double lost_before = leave_out_lost(first_side), lost_after = leave_out_lost(second_side);
+    for (DiffSide* const side : {&first_side, &second_side})
+        keep_samples(*side, [](const NamedCount& count) { return count.weight != 0; });
+    const std::array<std::uint64_t, 2> hits = {total_hits(before), total_hits(after)};
+    if (auto chosen = choose_measure(diff, first_side, second_side, measure); !chosen) return chosen.error();
     diff.weight_before = total_weight(before), diff.weight_after = total_weight(after);
-    diff.samples_before = total_hits(before), diff.samples_after = total_hits(after);
-    diff.by_amount = counts_living(before.run) && counts_living(after.run);
+    diff.samples_before = hits[0], diff.samples_after = hits[1];
+    const bool alive = diff.by_amount && diff.unit.empty();
     const bool comparable =
-        diff.by_amount ? diff.weight_before + diff.weight_after > 0 : diff.weight_before > 0 && diff.weight_after > 0;
+        alive ? diff.weight_before + diff.weight_after > 0 : diff.weight_before > 0 && diff.weight_after > 0;
     if (!comparable) {
         return Error{std::string("there are no samples ") + (diff.weight_before == 0 ? "before" : "after") +
                      ": nothing can be compared"};
@@ -143,18 +251,21 @@ Result<ProfileDiff> diff_profiles(NamedProfile before, NamedProfile after) {
     diff.is_time = {weighs_nanoseconds(before.run), weighs_nanoseconds(after.run)};
     // Shares are compared, so each side's weights keep their unit.
     if (!before.has_run || !after.has_run || !same_period(before.run, after.run))
-        before.run.period_ns = after.run.period_ns = 0;
+        before.run.period_ns = after.run.period_ns = diff.unit.empty() || !before.has_run || !after.has_run ? 0 : 1;
     const Correspondence same = make_alike(before, after);
     diff.matched = {same.matched_before, same.matched_after};
     diff.remarks = same.remarks;
     const std::vector<Function> functions_before = before.functions, functions_after = after.functions;
+    const auto programs_before = before.programs, programs_after = after.programs;
     keep_names_only(before);
     keep_names_only(after);
     const double piece_before = weight_of_hit(before), piece_after = weight_of_hit(after);
     ProfileMerger merger;
     merger.add(before);
+    diff.pieces[0] = renumbered(std::move(first_side.pieces), merger.last_counts());
     const std::vector<NamedCount> first = merger.counts();
     merger.add(after);
+    diff.pieces[1] = renumbered(std::move(second_side.pieces), merger.last_counts());
     diff.profile = merger.take();
     BestDescriptions best(diff.profile);
     best.add(before.strings, functions_before);
@@ -181,47 +292,20 @@ Result<ProfileDiff> diff_profiles(NamedProfile before, NamedProfile after) {
         diff.all_variance_after += diff.variance_after.back();
         both.weight = diff.before[i] * times_before + diff.after[i] * times_after;
     }
+    diff.clusters = {first_side.clusters, second_side.clusters};
+    diff.runs = {first_side.runs, second_side.runs};
+    diff.seconds = {sum_of(first_side.durations), sum_of(second_side.durations)};
+    const double later_units = diff.unit.empty() ? 1 : sum_of(units_of(second_side, diff.unit));
+    diff.wholes = {wholes_of(first_side, diff.unit, 1), wholes_of(second_side, diff.unit, diff.units / later_units)};
+    widen(diff);
     return diff;
 }
 
-namespace {
-
-/// Sums of one number per count, for each function: over the stacks that end in it, and over those it is in.
-struct FunctionSums {
-    std::uint64_t self_before = 0, self_after = 0, total_before = 0, total_after = 0;
-    double self_variance_before = 0, self_variance_after = 0, total_variance_before = 0, total_variance_after = 0;
-};
-
-}  // namespace
-
-std::vector<FunctionChange> function_changes(const ProfileDiff& diff) {
-    const NamedProfile& profile = diff.profile;
-    std::vector<FunctionSums> sums(profile.functions.size());
-    std::vector<std::uint32_t> seen(profile.functions.size());  // the stack, plus one, that counted the function last
-    for (std::uint32_t i = 0; i < profile.counts.size(); ++i) {
-        const NodeId leaf = profile.counts[i].node;
-        for (NodeId node = leaf; node != 0; node = profile.nodes[node].parent) {
-            if (profile.nodes[node].frame >= profile.frames.size()) continue;  // frames left out of a deep stack
-            const FunctionId function = profile.function_of(node);
-            FunctionSums& sum = sums[function];
-            if (node == leaf) {
-                sum.self_before += diff.before[i], sum.self_after += diff.after[i];
-                sum.self_variance_before += diff.variance_before[i], sum.self_variance_after += diff.variance_after[i];
-            }
-            if (std::exchange(seen[function], i + 1) == i + 1) continue;  // recursion counts once
-            sum.total_before += diff.before[i], sum.total_after += diff.after[i];
-            sum.total_variance_before += diff.variance_before[i], sum.total_variance_after += diff.variance_after[i];
-        }
-    }
-    std::vector<FunctionChange> changes;
-    for (FunctionId function = 0; function < sums.size(); ++function) {
-        const FunctionSums& sum = sums[function];
-        if (sum.total_before == 0 && sum.total_after == 0) continue;
-        changes.push_back(
-            {function, diff.change(sum.self_before, sum.self_after, sum.self_variance_before, sum.self_variance_after),
-             diff.change(sum.total_before, sum.total_after, sum.total_variance_before, sum.total_variance_after)});
-    }
-    return changes;
+Result<ProfileDiff> diff_profiles(NamedProfile before, NamedProfile after) {
+    std::vector<NamedProfile> one, other;
+    one.push_back(std::move(before));
+    other.push_back(std::move(after));
+    return diff_sides(diff_side(std::move(one)), diff_side(std::move(other)));
 }
 
 }  // namespace flameprobe

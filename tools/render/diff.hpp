@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "base/result.hpp"
+#include "compare/clusters.hpp"
 #include "symbolize/named_profile.hpp"
 
 namespace flameprobe {
@@ -24,10 +26,12 @@ struct Share {
     double value() const { return of == 0 ? 0 : static_cast<double>(count) / static_cast<double>(of); }
 };
 
-/// From one share to another, in parts of one. `by_amount`: both are parts of the same whole.
+/// From one share to another, in parts of one. `by_amount`: both are parts of the same whole. `widening`: see
+/// compare/clusters.hpp.
 class Change {
 public:
-    Change(Share before, Share after, bool by_amount = false) : before_(before), after_(after), by_amount_(by_amount) {}
+    Change(Share before, Share after, bool by_amount = false, double widening = 1)
+        : before_(before), after_(after), by_amount_(by_amount), widening_(widening) {}
 
     Share before() const { return before_; }
     Share after() const { return after_; }
@@ -36,12 +40,33 @@ public:
     /// random, and both sides estimate the same.
     double noise() const;
     bool is_noise() const;
+    /// Two-sided, of no change. 95 % of intervals `difference() ± half()` hold the true difference: it holds 0 just
+    /// where p() is above 0.05.
+    double p() const;
+    double half() const;
     bool appeared() const { return before_.count == 0 && after_.count > 0 && !is_noise(); }
     bool vanished() const { return after_.count == 0 && before_.count > 0 && !is_noise(); }
 
 private:
     Share before_, after_;
     bool by_amount_;
+    double widening_;
+};
+
+/// The part of a count that a cluster has: a run of a side, or a stretch of time of its only run.
+struct Piece {
+    std::uint32_t count = 0, cluster = 0;
+    double weight = 0;
+};
+
+/// One side of a comparison: its runs as one profile, and how they differ.
+struct DiffSide {
+    NamedProfile profile;
+    std::vector<Piece> pieces;  // sorted by count, then cluster; empty: the spread is not known
+    std::uint32_t clusters = 0;
+    std::uint32_t runs = 1;
+    std::vector<double> durations;                           // of each run, seconds
+    std::vector<std::map<std::string, std::uint64_t>> work;  // of each run: units by name
 };
 
 struct ProfileDiff {
@@ -54,8 +79,11 @@ struct ProfileDiff {
     std::vector<double> variance_before, variance_after;
     std::uint64_t weight_before = 0, weight_after = 0;
     /// What is alive is compared by its amount, as parts of the larger side: by shares, what stays as it was would
-    /// shrink where something else grows.
+    /// shrink where something else grows. So is what a unit of work costs.
     bool by_amount = false;
+    std::string unit;  // what amounts are for each of: "request", "second", "run"; empty: they are shares, or alive
+    double units = 1;  // of them on either side: the later side's weights are scaled to as many as before
+    std::string of = "the time";                          // shares of it: "the CPU time"
     std::uint64_t samples_before = 0, samples_after = 0;  // hits
     double all_variance_before = 0, all_variance_after = 0;
     std::array<bool, 2> is_time{};        // before, after: whether weights are nanoseconds
@@ -64,17 +92,61 @@ struct ProfileDiff {
     std::string left_out;                 // a sentence on what is not compared; empty if all is
     /// The description of each of profile's functions, for colours and places: from the later profile if both have it.
     std::vector<Function> descriptions;
+    std::array<std::vector<Piece>, 2> pieces;
+    std::array<std::uint32_t, 2> clusters{}, runs{1, 1};
+    std::array<double, 2> seconds{};                 // of all runs of a side together
+    std::array<std::vector<double>, 2> wholes;       // of each cluster: weight, or units of work
+    double widening = 1;                             // of a box, as of functions in the median
+    std::vector<std::array<double, 2>> widening_of;  // of each function: of its own, of its total
 
     Change change(std::uint64_t before_weight, std::uint64_t after_weight, double before_variance,
-                  double after_variance) const {
+                  double after_variance, double wider) const {
         const std::uint64_t larger = std::max(weight_before, weight_after);
         return Change({before_weight, by_amount ? larger : weight_before, before_variance, all_variance_before},
-                      {after_weight, by_amount ? larger : weight_after, after_variance, all_variance_after}, by_amount);
+                      {after_weight, by_amount ? larger : weight_after, after_variance, all_variance_after}, by_amount,
+                      wider);
     }
 };
 
+/// What is compared: "" for the unit of work that both sides counted, else shares; "share", "second", "run", or a unit.
+using Measure = std::string;
+
+/// Several runs as one side, or a run whose times are known (NamedProfile::times).
+DiffSide diff_side(std::vector<NamedProfile> runs);
+
 /// An Error if either has no samples, or, where amounts are compared, both.
+Result<ProfileDiff> diff_sides(DiffSide before, DiffSide after, const Measure& measure = {});
 Result<ProfileDiff> diff_profiles(NamedProfile before, NamedProfile after);
+
+/// Sums of both sides over the stacks of a function: those that end in it, and those it is in.
+struct FunctionSums {
+    std::uint64_t self_before = 0, self_after = 0, total_before = 0, total_after = 0;
+    double self_variance_before = 0, self_variance_after = 0, total_variance_before = 0, total_variance_after = 0;
+};
+
+/// The sums of all functions without the counts that are `removed`, and how much clusters widen them.
+class DiffSums {
+public:
+    explicit DiffSums(const ProfileDiff& diff, const std::vector<bool>& removed = {});
+    const std::vector<FunctionSums>& sums() const { return sums_; }
+    /// Of all that is not removed.
+    const FunctionSums& all() const { return all_; }
+    double widening(FunctionId function, bool total) const;
+
+private:
+    using Rows = std::array<std::vector<double>, 2>;  // by side: function * clusters + cluster
+    void add_clusters(std::size_t count, FunctionId function, Rows& rows);
+
+    const ProfileDiff& diff_;
+    std::vector<FunctionSums> sums_;
+    FunctionSums all_;
+    Rows self_, total_;
+    std::array<std::vector<double>, 2> wholes_;
+    std::array<std::vector<std::uint32_t>, 2> first_;  // of each count, its first piece
+};
+
+/// Fills ProfileDiff::widening_of and widening.
+void widen(ProfileDiff& diff);
 
 struct FunctionChange {
     FunctionId function = 0;

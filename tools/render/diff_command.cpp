@@ -2,6 +2,7 @@
 
 #include "commands.hpp"
 #include "diff.hpp"
+#include "diff_load.hpp"
 #include "diff_pictures.hpp"
 #include "export/output_file.hpp"
 #include "inputs.hpp"
@@ -12,8 +13,6 @@
 namespace flameprobe {
 
 namespace {
-
-constexpr std::uint64_t rows_by_default = 30;
 
 SortBy sort_of(const Arguments& arguments) { return arguments.sort.value_or(SortBy::total); }
 
@@ -44,13 +43,6 @@ Result<Format> picture_format(const Arguments& arguments) {
         "The table is on standard output"};
 }
 
-Result<NamedProfile> load_side(const std::string& text, std::string& name, Arguments& arguments, Progress& progress) {
-    const auto inputs = side_inputs(text);
-    if (!inputs) return inputs.error();
-    name = side_name(*inputs);
-    return load_inputs(*inputs, arguments, progress);
-}
-
 }  // namespace
 
 int diff_command(Arguments& arguments) {
@@ -62,23 +54,30 @@ int diff_command(Arguments& arguments) {
     }
     Progress progress;
     DiffNames names;
-    auto before = load_side(arguments.inputs[0], names.before, arguments, progress);
-    if (!before) return progress.clear(), complain(failed, before.error().message);
-    auto after = load_side(arguments.inputs[1], names.after, arguments, progress);
-    progress.clear();
-    if (!after) return complain(failed, after.error().message);
-    for (const NamedProfile* side : {&*before, &*after}) {
-        for (const std::string& warning : side->warnings) complain(done, warning);
-        const auto failed = failed_gate(arguments.gates, total_hits(*side), side->has_run ? &side->summary : nullptr);
-        if (!failed.empty())
-            return complain(below_threshold,
-                            (side == &*after ? names.after : names.before) + ": " + failed + "; nothing was written");
+    std::vector<DiffSide> sides;
+    for (std::string* const name : {&names.before, &names.after}) {
+        const auto inputs = side_inputs(arguments.inputs[sides.size()]);
+        if (!inputs) return progress.clear(), complain(failed, inputs.error().message);
+        *name = side_name(*inputs);
+        auto side = load_diff_side(*inputs, arguments, progress);
+        if (!side) return progress.clear(), complain(failed, side.error().message);
+        sides.push_back(std::move(*side));
     }
-    const std::string provenance = provenance_of_both(*before, *after);
-    auto diff = diff_profiles(std::move(*before), std::move(*after));
+    progress.clear();
+    for (const DiffSide& side : sides) {
+        const NamedProfile& profile = side.profile;
+        for (const std::string& warning : profile.warnings) complain(done, warning);
+        const auto failed =
+            failed_gate(arguments.gates, total_hits(profile), profile.has_run ? &profile.summary : nullptr);
+        if (!failed.empty())
+            return complain(below_threshold, (&side == &sides.front() ? names.before : names.after) + ": " + failed +
+                                                 "; nothing was written");
+    }
+    const std::string provenance = provenance_of_both(sides[0].profile, sides[1].profile);
+    auto diff = diff_sides(std::move(sides[0]), std::move(sides[1]), arguments.per);
     if (!diff) return complain(failed, diff.error().message);
-    const DiffTable table = diff_table(*diff, arguments.top.value_or(rows_by_default), sort_of(arguments),
-                                       arguments.fail_above, names_of(arguments));
+    const DiffTable table =
+        diff_table(*diff, arguments.top, sort_of(arguments), arguments.fail_above, names_of(arguments));
     if (arguments.output != "-") {
         if (const int status = print(table.text); status != done) return status;
     }

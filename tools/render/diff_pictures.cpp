@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "diff_answer.hpp"
 #include "render/describe.hpp"
 #include "render/palette.hpp"
 #include "render/svg_page.hpp"
@@ -47,7 +48,7 @@ public:
 
 private:
     Change change(const BothWeights& of) const {
-        return diff_.change(of.before, of.after, of.variance_before, of.variance_after);
+        return diff_.change(of.before, of.after, of.variance_before, of.variance_after, diff_.widening);
     }
     double share(std::uint64_t weight) const { return static_cast<double>(weight) / all_; }
 
@@ -132,7 +133,7 @@ Result<void> write_diff_svg(ProfileDiff& diff, const DiffNames& names, SortBy by
     const auto tree = build_diff_tree(diff, options.reverse, options.min_width);
     if (!tree) return tree.error();
     SvgPage page;
-    page.title = options.title.empty() ? "Differential flame graph" : options.title;
+    page.title = options.title.empty() ? answer_of(diff).sentence : options.title;
     page.subtitle = options.subtitle.empty() ? names.before + " → " + names.after : options.subtitle;
     for (const ChangeShade& shade : change_shades) {
         page.shades.push_back({std::string(shade.name), shade.shade});
@@ -157,6 +158,13 @@ Result<void> write_diff_html(ProfileDiff& diff, const DiffNames& names, SortBy b
     sides.summary = table;
     sides.by_self = by == SortBy::self;
     sides.by_amount = diff.by_amount;
+    sides.widening = diff.widening;
+    sides.widening_of = diff.widening_of;
+    sides.units = diff.units;
+    sides.unit = diff.unit;
+    const DiffAnswer answer = answer_of(diff);
+    sides.title = answer.sentence;
+    if (!answer.findings.empty()) sides.opens = answer.findings.front().callers;
     std::swap(diff.profile.functions, diff.descriptions);
     auto written = write_comparison_html(diff.profile, sides, options, out);
     std::swap(diff.profile.functions, diff.descriptions);

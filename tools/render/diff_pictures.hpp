@@ -18,12 +18,13 @@ namespace flameprobe {
 
 struct DiffTable {
     std::string text;
-    std::uint64_t grown = 0;  // functions whose self or total share grew beyond noise by more than `fail_above`
+    std::uint64_t grown = 0;  // count_grown()
 };
 
-/// The `rows` functions that changed most, those beyond noise first. `fail_above` is in percent of the time.
-DiffTable diff_table(ProfileDiff& diff, std::uint64_t rows, SortBy sort, std::optional<double> fail_above,
-                     const TableNames& names = {});
+/// The answer, and the `rows` functions that changed most, those beyond noise first; without a number, up to 30 of
+/// those beyond noise. `fail_above` is in percent of the whole.
+DiffTable diff_table(ProfileDiff& diff, std::optional<std::uint64_t> rows, SortBy sort,
+                     std::optional<double> fail_above, const TableNames& names = {});
 
 // What changed, in words: shares, or amounts where these are compared.
 

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <vector>
 
+#include "diff_answer.hpp"
 #include "diff_pictures.hpp"
 #include "export/text.hpp"
 #include "render/describe.hpp"
@@ -21,14 +22,20 @@ std::string note(const FunctionChange& row) {
     return row.self.is_noise() && row.total.is_noise() ? "noise" : "";
 }
 
+/// What is alive, or what a unit of work costs.
+std::string each_text(const ProfileDiff& diff, std::uint64_t weight) {
+    return amount_text(diff.profile,
+                       static_cast<std::uint64_t>(std::llround(static_cast<double>(weight) / diff.units)));
+}
+
 std::string sign_and(const ProfileDiff& diff, const Change& change) {
     if (!diff.by_amount) return with_sign(change.difference());
     const std::uint64_t before = change.before().count, after = change.after().count;
-    return (after < before ? "-" : "+") + amount_text(diff.profile, after < before ? before - after : after - before);
+    return (after < before ? "-" : "+") + each_text(diff, after < before ? before - after : after - before);
 }
 
 std::string figure(const ProfileDiff& diff, Share part) {
-    return diff.by_amount ? amount_text(diff.profile, part.count) : percent(part.value());
+    return diff.by_amount ? each_text(diff, part.count) : percent(part.value());
 }
 
 std::size_t column(const ProfileDiff& diff) { return diff.by_amount ? 12 : 9; }
@@ -51,8 +58,6 @@ std::string matched_words(const ProfileDiff& diff) {
            " after\n";
 }
 
-bool grew(const Change& change, double by) { return !change.is_noise() && change.difference() > by; }
-
 void sort_rows(std::vector<FunctionChange>& rows, SortBy sort, const NamedProfile& profile) {
     const auto key = [sort](const FunctionChange& row) {
         return std::abs((sort == SortBy::self ? row.self : row.total).difference());
@@ -67,38 +72,47 @@ void sort_rows(std::vector<FunctionChange>& rows, SortBy sort, const NamedProfil
 
 }  // namespace
 
-DiffTable diff_table(ProfileDiff& diff, std::uint64_t rows, SortBy sort, std::optional<double> fail_above,
-                     const TableNames& names) {
+DiffTable diff_table(ProfileDiff& diff, std::optional<std::uint64_t> rows, SortBy sort,
+                     std::optional<double> fail_above, const TableNames& names) {
+    constexpr std::uint64_t rows_by_default = 30;
     std::vector<FunctionChange> changes = function_changes(diff);
     sort_rows(changes, sort, diff.profile);
-    const std::size_t shown = std::min<std::uint64_t>(rows, changes.size());
+    const auto beyond = static_cast<std::uint64_t>(std::ranges::count_if(
+        changes, [](const FunctionChange& row) { return !row.self.is_noise() || !row.total.is_noise(); }));
+    const std::size_t shown = std::min<std::uint64_t>(rows.value_or(std::min(beyond, rows_by_default)), changes.size());
+    const DiffAnswer answer = answer_of(diff);
     DiffTable table;
     std::string& out = table.text;
-    out = diff.by_amount ? side_words(diff, false) + " before; " + side_words(diff, true) + " after"
-                         : count_text(diff.samples_before) + " samples before, " + count_text(diff.samples_after) +
-                               " after; shares of the time";
+    out = answer_text(answer, names.width);
+    out += diff.by_amount && diff.unit.empty()
+               ? side_words(diff, false) + " before; " + side_words(diff, true) + " after"
+               : count_text(diff.samples_before) + " samples before, " + count_text(diff.samples_after) + " after; " +
+                     (diff.unit.empty() ? "shares of " + diff.of : diff.of + " a " + diff.unit);
     out += "; \"noise\": within the 99.9 % interval of chance\n";
     if (!diff.left_out.empty()) out += diff.left_out + "\n";
     for (const std::string& remark : diff.remarks) out += remark + "\n";
     out += matched_words(diff);
     const std::size_t width = column(diff);
-    for (const char* const part : {"self", "total"})
-        out += right_aligned(part, 2 * width) + right_aligned("change", width);
-    out += "\n";
+    if (shown > 0) {
+        for (const char* const part : {"self", "total"})
+            out += right_aligned(part, 2 * width) + right_aligned("change", width);
+        out += "\n";
+    }
     for (std::size_t i = 0; i < shown; ++i) {
         const FunctionChange& row = changes[i];
         const std::string said = note(row);
         out += columns(diff, row.self) + columns(diff, row.total) + "  " + said + std::string(6 - said.size(), ' ') +
                names.text(diff.profile, row.function, change_figures(diff)) + "\n";
     }
-    if (shown < changes.size()) out += "and " + count_text(changes.size() - shown) + " more functions\n";
+    const std::size_t left = changes.size() - shown;
+    if (left > 0)
+        out += "and " + count_text(left) + (shown >= beyond ? " functions within noise\n" : " more functions\n");
     if (!fail_above) return table;
-    for (const FunctionChange& row : changes) {
-        if (!grew(row.self, *fail_above / 100) && !grew(row.total, *fail_above / 100)) continue;
-        ++table.grown;
-        out += "above " + short_decimal(*fail_above, 4) + "%: " + names.text(diff.profile, row.function, 0) +
-               ": self " + sign_and(diff, row.self) + ", total " + sign_and(diff, row.total) + "\n";
-    }
+    table.grown = count_grown(answer, *fail_above / 100);
+    for (const Finding& finding : answer.findings)
+        if (finding.change.difference() - finding.change.noise() > *fail_above / 100)
+            out += "above " + short_decimal(*fail_above, 4) + "%: " + finding.name + ": " + finding.before + " → " +
+                   finding.after + "\n";
     return table;
 }
 
@@ -107,7 +121,7 @@ namespace {
 /// A part of the whole that both sides are parts of.
 std::string amount_of(const ProfileDiff& diff, double part) {
     const auto whole = static_cast<double>(std::max(diff.weight_before, diff.weight_after));
-    return amount_text(diff.profile, static_cast<std::uint64_t>(std::llround(part * whole)));
+    return amount_text(diff.profile, static_cast<std::uint64_t>(std::llround(part * whole / diff.units)));
 }
 
 std::string words(const ProfileDiff& diff, double part) {
@@ -126,8 +140,9 @@ std::string noise_words(const ProfileDiff& diff, const Change& change) { return 
 
 std::string side_words(const ProfileDiff& diff, bool after) {
     const std::string samples = samples_text(after ? diff.samples_after : diff.samples_before);
-    return diff.by_amount ? unit_text(diff.profile, after ? diff.weight_after : diff.weight_before) + ", " + samples
-                          : samples;
+    return diff.by_amount && diff.unit.empty()
+               ? unit_text(diff.profile, after ? diff.weight_after : diff.weight_before) + ", " + samples
+               : samples;
 }
 
 }  // namespace flameprobe

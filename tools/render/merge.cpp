@@ -78,7 +78,7 @@ void ProfileMerger::add_counts(const NamedProfile& input) {
     const std::vector<NodeId> nodes = add_nodes(input);
     const std::vector<ThreadId> threads = add_threads(input);
     result_.process_first |= input.process_first;
-    std::vector<std::uint32_t> counts;
+    last_counts_.clear();
     for (const NamedCount& count : input.counts) {
         const ThreadId thread = count.thread < threads.size() ? threads[count.thread] : 0;
         const NodeId node = nodes[count.node];
@@ -87,25 +87,25 @@ void ProfileMerger::add_counts(const NamedProfile& input) {
             return result_.counts[one].node == node && result_.counts[one].thread == thread;
         });
         if (known == next) result_.counts.push_back({.node = node, .thread = thread});
-        counts.push_back(known);
+        last_counts_.push_back(known);
         NamedCount& sum = result_.counts[known];
         sum.age.add(sum.weight, count.age, count.weight);
         sum.weight = add_saturated(sum.weight, multiply_saturated(count.weight, unit));
         sum.hits = add_saturated(sum.hits, count.hits);
     }
     result_.has_ages = (inputs_ == 0 || result_.has_ages) && input.has_ages;
-    if (clock_) add_times(input, counts);
+    if (clock_) add_times(input);
     merge_facts(result_, input, threads);
     result_.merged_runs += std::max<std::uint32_t>(input.merged_runs, 1);
 }
 
-void ProfileMerger::add_times(const NamedProfile& input, const std::vector<std::uint32_t>& counts) {
+void ProfileMerger::add_times(const NamedProfile& input) {
     all_have_times_ = all_have_times_ && (input.counts.empty() || input.bin_ns > 0);
     times_.widen(input.bin_ns);
     const std::uint64_t start = clock_->start_of(input.run);
     for (const TimedWeight& time : input.times) {
         const std::uint64_t middle = add_saturated(start, time.bin * input.bin_ns + input.bin_ns / 2);
-        times_.add(counts[time.count], middle, time.weight, time.hits);
+        times_.add(last_counts_[time.count], middle, time.weight, time.hits);
     }
 }
 

@@ -44,6 +44,8 @@ public:
     std::size_t inputs() const { return inputs_; }
     /// The counts so far; a count keeps its index when more profiles are added.
     const std::vector<NamedCount>& counts() const { return result_.counts; }
+    /// For each count of the input that was added last, its index in counts().
+    const std::vector<std::uint32_t>& last_counts() const { return last_counts_; }
 
 private:
     std::vector<FrameId> add_frames(const NamedProfile& input);
@@ -51,7 +53,7 @@ private:
     std::vector<ThreadId> add_threads(const NamedProfile& input);
     std::uint64_t unit_of(const NamedProfile& input);
     void add_counts(const NamedProfile& input);
-    void add_times(const NamedProfile& input, const std::vector<std::uint32_t>& counts);
+    void add_times(const NamedProfile& input);
 
     NamedProfile result_;
     std::size_t inputs_ = 0;
@@ -60,6 +62,7 @@ private:
     IdTable frames_;  // by function and line
     NodeIndex nodes_;
     IdTable counts_;  // by node and thread
+    std::vector<std::uint32_t> last_counts_;
     std::unordered_map<std::string, ThreadId> threads_;
     const std::optional<RunClock> clock_;
     bool all_have_times_ = true;

@@ -53,7 +53,7 @@ class DiffTest(PageTest):
         self.show(fragment="#view=table")
         rows = {row[4]: row for row in self.rows()}
         told = 0
-        for line in self.table.splitlines()[2:]:
+        for line in (line for line in self.table.splitlines() if re.match(r"\s+[\d.]+%\s", line)):
             found = re.match(r"\s*([\d.]+)%\s+([\d.]+)%\s+([+-][\d.]+)%\s+([\d.]+)%\s+([\d.]+)%\s+([+-][\d.]+)%\s+(?:(noise|new|gone)\s+)?(\S+)$", line)
             self.assertIsNotNone(found, line)
             name = re.sub(r"_\[k\]$", "", found[8])
@@ -64,6 +64,20 @@ class DiffTest(PageTest):
             self.assertEqual(found[7] in ("new", "gone"), bool(re.search("new|gone", rows[name][0])), name)
         self.assertEqual(told, len(rows))
         self.assertGreater(told, 6)
+
+    def test_the_title_is_the_answer(self):
+        self.show()
+        self.assertEqual(self.text("title"), self.table.splitlines()[0])
+
+    def test_it_opens_on_what_calls_a_narrow_change(self):
+        for name, much in (("narrow", 100), ("wide", 300)):
+            with open(os.path.join(self.directory, name + ".folded"), "w", encoding="utf-8") as file:
+                file.write(f"main;rest 9000\nmain;serve;page 500\nmain;serve;search {much}\n")
+        self.compare("narrow.folded", "wide.folded", "opens.html")
+        self.show(name="opens.html")
+        self.page.run("document.querySelector('#graph canvas').focus()")
+        self.keys(Keys.ARROW_UP)
+        self.assertTrue(self.details().startswith(("page", "search")), self.details())
 
     def test_the_kernel_is_one_row_and_has_no_time_of_its_own(self):
         deep = "main;write;entry_[k];do_syscall_[k];ksys_write_[k];vfs_write_[k];tcp_sendmsg_[k];ip_output_[k]"

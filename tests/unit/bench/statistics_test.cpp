@@ -97,12 +97,6 @@ TEST_CASE("a covariate that explains nothing changes nothing") {
     CHECK(compare_adjusted({{1, 2}, 0}, {{2, 3}, 0}, {{1, 2}, {1, 2}}).p == compare_means({{1, 2}, 0}, {{2, 3}, 0}).p);
 }
 
-TEST_CASE("shares of samples are compared by a normal test, if there are enough samples") {
-    CHECK(compare_shares(100, 1000, 150, 1000).p == Approx(0.00074).epsilon(0.05));
-    CHECK(compare_shares(2, 1000, 6, 1000).p == 1);  // too few to say
-    CHECK(compare_shares(1, 0, 1, 10).p == 1);
-}
-
 TEST_CASE("discoveries(): the example of Benjamini and Hochberg's paper") {
     // A table of fifteen p values, of which four are found at 5 %.
     const std::vector<double> p = {0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344,

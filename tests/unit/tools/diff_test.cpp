@@ -8,6 +8,7 @@
 #include <fstream>
 #include <random>
 
+#include "diff_answer.hpp"
 #include "diff_pictures.hpp"
 #include "inputs.hpp"
 #include "profile_of.hpp"
@@ -364,4 +365,102 @@ TEST_CASE("two runs of several processes are compared by what these are for, and
     const auto sink = [&page](std::string_view text) { page += text; };
     CHECK(write_diff_html(*diff, {"before", "after"}, SortBy::total, "", {}, sink));
     CHECK(page.find("</html>") != page.npos);
+}
+
+namespace {
+
+/// A run in which each of `stretches` of time has samples of `work` and `rest`, and `work` varies by `swing` between
+/// them.
+NamedProfile timed_run(std::mt19937_64& random, double work, double swing, std::uint32_t stretches = 24) {
+    ProfileOf made;
+    made.folded("main;work 0\nmain;rest 0\n");
+    NamedProfile& profile = made.profile;
+    profile.bin_ns = 1'000'000;
+    std::vector<TimedWeight> of_work, of_rest;
+    for (std::uint32_t bin = 0; bin < stretches; ++bin) {
+        const double part = std::clamp(work * (1 + swing * std::normal_distribution<double>()(random)), 0.0, 1.0);
+        const std::uint64_t hits = std::binomial_distribution<std::uint64_t>(400, part)(random);
+        of_work.push_back({0, bin, hits, hits});
+        of_rest.push_back({1, bin, 400 - hits, 400 - hits});
+        profile.counts[0].weight += hits, profile.counts[0].hits += hits;
+        profile.counts[1].weight += 400 - hits, profile.counts[1].hits += 400 - hits;
+    }
+    profile.times = of_work;
+    profile.times.insert(profile.times.end(), of_rest.begin(), of_rest.end());
+    return std::move(made.profile);
+}
+
+}  // namespace
+
+TEST_CASE("samples of one stretch of time are no independent evidence, nor those of one run") {
+    std::mt19937_64 random(7);
+    int found = 0, missed = 0;
+    for (int pair = 0; pair < 200; ++pair) {
+        auto same = diff_profiles(timed_run(random, 0.4, 0.3), timed_run(random, 0.4, 0.3));
+        auto other = diff_profiles(timed_run(random, 0.4, 0.1), timed_run(random, 0.6, 0.1));
+        REQUIRE(same);
+        REQUIRE(other);
+        found += !answer_of(*same).findings.empty();
+        missed += answer_of(*other).findings.empty();
+    }
+    CHECK(found <= 2);  // without clusters it is more than half
+    CHECK(missed == 0);
+    std::vector<NamedProfile> before, after;
+    for (int run = 0; run < 6; ++run) {
+        before.push_back(timed_run(random, run % 2 == 0 ? 0.3 : 0.5, 0));
+        after.push_back(timed_run(random, run % 2 == 0 ? 0.35 : 0.55, 0));
+    }
+    auto groups = diff_sides(diff_side(std::move(before)), diff_side(std::move(after)));
+    REQUIRE(groups);
+    CHECK(answer_of(*groups).findings.empty());
+}
+
+TEST_CASE("the answer names what explains the others, and a share that grew for it is no change") {
+    ProfileDiff diff =
+        diff_of(std::move(ProfileOf().folded("main;aggregate;mix 6000\nmain;parse 3000\nmain;send 1000\n")),
+                std::move(ProfileOf().folded("main;aggregate;mix 1800\nmain;parse 3000\nmain;send 1000\n")));
+    const DiffAnswer answer = answer_of(diff);
+    REQUIRE(answer.findings.size() == 1);
+    CHECK(answer.findings[0].name == "aggregate");
+    CHECK(answer.sentence.starts_with("aggregate: −70 % "));
+    CHECK(count_grown(answer, 0) == 0);
+    CHECK(answer.rest < 0.05);
+}
+
+TEST_CASE("a large factor is no percentage, and what takes the whole has none") {
+    const auto said = [](std::string_view before, std::string_view after) {
+        ProfileDiff diff = diff_of(std::move(ProfileOf().folded(before)), std::move(ProfileOf().folded(after)));
+        const DiffAnswer answer = answer_of(diff);
+        CHECK(answer.rest <= 1);
+        CHECK(answer.seen <= 1);
+        return answer.sentence;
+    };
+    CHECK(said("m;a 10\nm;b 990\n", "m;a 900\nm;b 990\n").starts_with("a: × 90 time against the rest (6"));
+    CHECK(said("m;a 10\nm;b 990\n", "m;a 100\n").starts_with("a: +99 percentage points of the time (+9"));
+}
+
+TEST_CASE("an interval holds no change just where p is above 0.05") {
+    std::mt19937 random(5);
+    for (int i = 0; i < 2000; ++i) {
+        const auto draw = [&] { return std::binomial_distribution<std::uint64_t>(1000, 0.2)(random); };
+        const Change change({draw(), 1000}, {draw(), 1000}, false, 1.7);
+        CHECK((std::abs(change.difference()) < change.half()) == (change.p() > 0.05));
+    }
+}
+
+TEST_CASE("what a unit of work costs is compared where both sides counted it") {
+    const auto run = [](std::uint64_t aggregate, std::uint64_t requests) {
+        ProfileOf made;
+        made.folded("t:main;aggregate 1\nt:main;parse 1\n");
+        made.profile.has_run = true;
+        made.profile.run.period_ns = 1'000'000;
+        made.profile.counts[0].weight = aggregate * 1'000'000, made.profile.counts[0].hits = aggregate;
+        made.profile.counts[1].weight = requests * 1'000'000, made.profile.counts[1].hits = requests;
+        made.profile.work["request"] = requests;
+        return std::move(made.profile);
+    };
+    auto diff = diff_profiles(run(4000, 2000), run(4960, 4000));  // 2 and 1.24 ms of each request
+    REQUIRE(diff);
+    CHECK(diff->unit == "request");
+    CHECK(answer_of(*diff).sentence.starts_with("aggregate: −38 % CPU time a request (−4"));
 }

@@ -150,7 +150,7 @@ class Render(unittest.TestCase):
         picture = self.path("diff.svg")
         code, out, err = run(RENDER, "--diff", before, after, "-o", picture, "--fail-above", "5%")
         self.assertEqual((code, err), (3, ""))
-        self.assertIn("above 5%: d: self +50.00%, total +50.00%", out)
+        self.assertIn("above 5%: d: 0.00 % → 50.00 %", out)
         self.assertTrue(os.path.getsize(picture) > 1000)
         self.assertEqual(run(RENDER, "--diff", after, after, "--fail-above", "0")[0], 0)
 

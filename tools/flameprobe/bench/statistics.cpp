@@ -1,7 +1,6 @@
 #include "statistics.hpp"
 
 #include <algorithm>
-#include <boost/math/distributions/normal.hpp>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <numeric>
@@ -149,37 +148,6 @@ Comparison compare_adjusted(const Sample& before, const Sample& after, const Cov
               gap * gap * usual * noise / (usual + noise) + slope * slope * covariate.gap_variance, 1);
     comparison.before = mean_of(before.values);
     comparison.after = mean_of(after.values);
-    return comparison;
-}
-
-Comparison compare_shares(double part_before, double whole_before, double part_after, double whole_after) {
-    Comparison comparison;
-    if (whole_before <= 0 || whole_after <= 0) return comparison;
-    comparison.before = part_before / whole_before;
-    comparison.after = part_after / whole_after;
-    const double pooled = (part_before + part_after) / (whole_before + whole_after);
-    const double expected = pooled * std::min(whole_before, whole_after);
-    const auto variance = [](double share, double whole) { return share * (1 - share) / whole; };
-    const double half =
-        1.959963985 * std::sqrt(variance(comparison.before, whole_before) + variance(comparison.after, whole_after));
-    const double difference = comparison.difference = comparison.after - comparison.before;
-    comparison.low = difference - half;
-    comparison.high = difference + half;
-    const double error = std::sqrt(variance(pooled, whole_before) + variance(pooled, whole_after));
-    if (expected < 5 || error <= 0) return comparison;
-    comparison.p = 2 * boost::math::cdf(boost::math::complement(boost::math::normal(), std::abs(difference / error)));
-    return comparison;
-}
-
-Comparison compare_estimates(double before, double variance_before, double after, double variance_after,
-                             bool known_well) {
-    Comparison comparison{.before = before, .after = after, .difference = after - before, .low = {}, .high = {}};
-    const double error = std::sqrt(variance_before + variance_after);
-    comparison.low = comparison.difference - 1.959963985 * error;
-    comparison.high = comparison.difference + 1.959963985 * error;
-    if (!known_well || error <= 0) return comparison;
-    comparison.p =
-        2 * boost::math::cdf(boost::math::complement(boost::math::normal(), std::abs(comparison.difference / error)));
     return comparison;
 }
 

@@ -54,14 +54,6 @@ struct Covariate {
 /// not vary, or with fewer than six values. Sizes equal those of the samples.
 Comparison compare_adjusted(const Sample& before, const Sample& after, const Covariate& covariate);
 
-/// Two shares of counts: `part` of `whole` before and after. p by the normal approximation of two binomials, 1 below
-/// five expected on a side.
-Comparison compare_shares(double part_before, double whole_before, double part_after, double whole_after);
-
-/// Two estimates whose variances are known. p by the normal approximation; 1 unless they are `known_well`.
-Comparison compare_estimates(double before, double variance_before, double after, double variance_after,
-                             bool known_well);
-
 /// Which hypotheses are rejected at the false discovery rate `rate` (Benjamini and Hochberg 1995), in the order of `p`.
 std::vector<bool> discoveries(const std::vector<double>& p, double rate);
 

@@ -27,14 +27,12 @@ public:
     explicit Judge(const JudgeOptions& options) : options_(options) { judgement_.rate = options.rate; }
 
     void points(const Measurement& before, const Measurement& after);
-    void profiles(const MeasuredProfile& before, const MeasuredProfile& after);
     Judgement take();
 
 private:
     void point(const MeasuredPoint& before, const MeasuredPoint& after);
     void functions(const MeasuredPoint& before, const MeasuredPoint& after);
     void allocations(const MeasuredPoint& before, const MeasuredPoint& after);
-    void memory(const MeasuredProfile& before, const MeasuredProfile& after);
     void remark_pace(const std::string& title, const Pace& pace);
     void remark(const std::string& text) { judgement_.remarks.push_back(text); }
 
@@ -169,61 +167,6 @@ void Judge::remark_pace(const std::string& title, const Pace& pace) {
                ", which benches of the same program differ by, too. It is subtracted from each function's change.");
 }
 
-namespace {
-
-struct Estimate {
-    double value, variance, samples;
-};
-
-/// Of a function: what is alive, or its share of what all allocated.
-Estimate estimate_of(const MeasuredProfile& side, const std::string& name) {
-    const auto found = side.amounts.find(name);
-    const auto part = found == side.amounts.end() ? MeasuredProfile::Amount{} : found->second;
-    if (side.is_living || side.all.sum <= 0) return {part.sum, part.variance, part.samples};
-    const double share = part.sum / side.all.sum, rest = side.all.variance - part.variance;
-    return {share, ((1 - share) * (1 - share) * part.variance + share * share * rest) / (side.all.sum * side.all.sum),
-            part.samples};
-}
-
-}  // namespace
-
-void Judge::memory(const MeasuredProfile& before, const MeasuredProfile& after) {
-    constexpr double enough_samples = 5;
-    judgement_.of = before.memory_event;
-    judgement_.figures = !before.is_living ? Figures::shares : before.in_bytes ? Figures::bytes : Figures::number;
-    for (const std::string& name : names_of(before.amounts, after.amounts)) {
-        const Estimate old = estimate_of(before, name), now = estimate_of(after, name);
-        const double all_before = before.is_living ? before.all.sum : 1,
-                     all_after = after.is_living ? after.all.sum : 1;
-        if (old.value < options_.least_share * all_before && now.value < options_.least_share * all_after) continue;
-        judgement_.changes.push_back({"", Kind::function, name, "",
-                                      bench::compare_estimates(old.value, old.variance, now.value, now.variance,
-                                                               std::max(old.samples, now.samples) >= enough_samples)});
-    }
-    remark("Two profiles, without repetitions: " +
-           std::string(before.is_living ? "what is alive is compared as it is"
-                                        : "shares of what was allocated are compared") +
-           ". Only the noise of sampling is known, not that of the work. flameprobe bench -e alloc knows both.");
-}
-
-void Judge::profiles(const MeasuredProfile& before, const MeasuredProfile& after) {
-    if (!before.memory_event.empty()) return memory(before, after);
-    judgement_.figures = Figures::shares;
-    for (const std::string& name : names_of(before.functions, after.functions)) {
-        const auto samples = [&name](const MeasuredProfile& side) {
-            const auto found = side.functions.find(name);
-            return found == side.functions.end() ? 0 : found->second;
-        };
-        const double old = samples(before), now = samples(after);
-        if (old < options_.least_share * before.samples && now < options_.least_share * after.samples) continue;
-        judgement_.changes.push_back(
-            {"", Kind::function, name, "", bench::compare_shares(old, before.samples, now, after.samples)});
-    }
-    remark(
-        "Two profiles, without repetitions: shares of CPU time are compared. Only the noise of sampling is known, not "
-        "that of the machine or the work. flameprobe bench knows both.");
-}
-
 Judgement Judge::take() {
     auto& changes = judgement_.changes;
     // No time, amount or share is less than nothing: it cannot fall by more than all of what it was.
@@ -265,15 +208,8 @@ double Judgement::worst() const {
 }
 
 Result<Judgement> judge(const Measurement& before, const Measurement& after, const JudgeOptions& options) {
-    if (before.profile.memory_event != after.profile.memory_event)
-        return Error{before.path + " and " + after.path + ": not of the same event (--event NAME chooses one)"};
-    if (before.is_profile != after.is_profile)
-        return Error{before.path + " and " + after.path + ": one is a profile and one a bench; compare like with like"};
     Judge judge(options);
-    if (before.is_profile)
-        judge.profiles(before.profile, after.profile);
-    else
-        judge.points(before, after);
+    judge.points(before, after);
     Judgement judgement = judge.take();
     if (judgement.changes.empty()) {
         std::string why;

@@ -12,11 +12,8 @@ namespace flameprobe::compare {
 
 enum class Kind { throughput, cost, bytes, allocations, function, function_bytes };
 
-/// What the figures of a judgement are: of benches; of profiles shares, or amounts of what is alive.
-enum class Figures { of_runs, shares, bytes, number };
-
 struct Change {
-    std::string where;  // the scenario with its variables; empty between profiles
+    std::string where;  // the scenario with its variables
     Kind kind = Kind::function;
     std::string name;  // of the function
     std::string unit;
@@ -27,8 +24,6 @@ struct Change {
 };
 
 struct Judgement {
-    Figures figures = Figures::of_runs;
-    std::string of = "CPU time";       // shares of it
     double rate = 0.05;                // at most this share of what is found may be false
     std::vector<Change> changes;       // all that were tested: those beyond noise first, then by their cost
     std::vector<std::string> remarks;  // what could not be compared, and why
@@ -46,9 +41,8 @@ struct JudgeOptions {
     bool taking_turns = false;
 };
 
-/// Points are matched by scenario and variables, functions by name. Between benches the test is Welch's t over runs,
-/// for functions without what all of them have in common in a run (pace.hpp). Between two profiles, which have no
-/// repetitions, it compares shares of samples, and knows only the noise of sampling.
+/// Points are matched by scenario and variables, functions by name. The test is Welch's t over runs, for functions
+/// without what all of them have in common in a run (pace.hpp). Profiles are compared by tools/render/diff.hpp.
 Result<Judgement> judge(const Measurement& before, const Measurement& after, const JudgeOptions& options);
 
 }  // namespace flameprobe::compare

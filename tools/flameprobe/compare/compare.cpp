@@ -11,6 +11,7 @@
 #include "export/output_file.hpp"
 #include "forms.hpp"
 #include "measurement.hpp"
+#include "profiles.hpp"
 #include "render/text.hpp"
 #include "revision.hpp"
 #include "tables.hpp"
@@ -23,8 +24,10 @@ using namespace compare;
 
 constexpr const char* compare_usage =
     "Usage: flameprobe compare [OPTIONS] OLD NEW\n"
+    "       flameprobe compare [OPTIONS] --before A1 A2 ... --after B1 B2 ...\n"
     "       flameprobe compare [OPTIONS] --by VARIABLE RESULTS\n"
-    "Says what changed beyond noise. OLD and NEW are two profiles (.fprobe, .folded), or results of flameprobe\n"
+    "Says what changed beyond noise. OLD and NEW are profiles (.fprobe, .folded; a directory of them, or several with\n"
+    "commas between, are repeated runs, whose spread tells what is noise), or results of flameprobe\n"
     "bench: directories, archives of one (.tar, .tar.gz, .tar.xz, .tar.zst), or git revisions in the store.\n"
     "\n"
     "      --fail-above P    exit status 3 if something became worse by more than this, beyond noise: throughput,\n"
@@ -36,6 +39,8 @@ constexpr const char* compare_usage =
     "      --store DIR       where results of revisions are, in DATE-COMMIT directories (default results)\n"
     "      --fdr P           at most this share of what is found may be false (default 5%)\n"
     "      --long-names      functions with template arguments and parameters\n"
+    "      --per WHAT        of two profiles, what is compared: share, second, run, or a unit of work that was "
+    "counted\n"
     "      --process RE      of two profiles, only the processes whose program's name has a match\n"
     "      --pid N           of two profiles, only this process\n"
     "      --event NAME      of two profiles, this event: alloc, heap, heap-end, offcpu, ... (default: the first)\n"
@@ -46,7 +51,7 @@ struct CompareRequest {
     std::string store = "results", variable;
     std::optional<double> fail_above;  // as a share
     JudgeOptions options;
-    ChosenProcesses processes;
+    ProfilesRequest profiles;
     bool long_names = false, help = false;
 };
 
@@ -73,7 +78,7 @@ Problem put_output(CompareRequest& into, const std::string& path) {
 }
 
 Problem put_process(CompareRequest& into, const std::string& expression) {
-    into.processes.name = expression;
+    into.profiles.process = expression;
     const auto good = check_expression(expression);
     return good ? "" : good.error().message;
 }
@@ -91,17 +96,43 @@ std::vector<CommandOption<CompareRequest>> compare_options() {
         {"min-share", value, as_share([](Request & r) -> auto& { return r.options.least_share; })},
         {"long-names", none, always([](Request& r, Value) { r.long_names = true; })},
         {"process", value, put_process},
-        {"pid", value, [](Request& r, Value v) { return put_number<std::uint32_t>(v, r.processes.pid); }},
-        {"event", value, always([](Request& r, Value v) { r.processes.event = v; })},
+        {"pid", value, [](Request& r, Value v) { return put_number<std::uint32_t>(v, r.profiles.pid); }},
+        {"event", value, always([](Request& r, Value v) { r.profiles.event = v; })},
+        {"per", value, always([](Request& r, Value v) { r.profiles.per = v; })},
         {"help", none, always([](Request& r, Value) { r.help = true; }), 'h'},
     };
 }
 
+/// `--before A1 A2 --after B1 B2` as the two operands "A1,A2" and "B1,B2", behind the other words.
+std::vector<std::string> without_groups(int argc, char* argv[]) {
+    std::vector<std::string> words, sides(2);
+    std::string* into = nullptr;
+    for (int at = 0; at < argc; ++at) {
+        const std::string word = argv[at];
+        if (word == "--before" || word == "--after") {
+            into = &sides[word == "--after" ? 1 : 0];
+        } else if (into != nullptr && !word.starts_with('-')) {
+            *into += (into->empty() ? "" : ",") + word;
+        } else {
+            into = nullptr;
+            words.push_back(word);
+        }
+    }
+    for (std::string& side : sides)
+        if (!side.empty()) words.push_back(std::move(side));
+    return words;
+}
+
 Result<CompareRequest> parse_compare(int argc, char* argv[]) {
     CompareRequest request;
-    const auto first = take_options<CompareRequest>(argc, argv, compare_options(), request);
+    std::vector<std::string> words = without_groups(argc, argv);
+    std::vector<char*> pointers;
+    for (std::string& word : words) pointers.push_back(word.data());
+    pointers.push_back(nullptr);
+    const int count = static_cast<int>(words.size());
+    const auto first = take_options<CompareRequest>(count, pointers.data(), compare_options(), request);
     if (!first) return first.error();
-    request.inputs.assign(argv + *first, argv + argc);
+    request.inputs.assign(pointers.begin() + *first, pointers.begin() + count);
     request.options.taking_turns = !request.variable.empty();
     if (std::max(request.options.rate, request.options.least_share) > 1)
         return Error{"--fdr and --min-share are percentages from 0 to 100"};
@@ -115,8 +146,12 @@ Result<CompareRequest> parse_compare(int argc, char* argv[]) {
 Result<Measurement> read_side(const std::string& name, const CompareRequest& request) {
     const auto path = find_side(name, request.store);
     if (!path) return path.error();
-    if (is_archive(*path) && request.processes.all()) return read_archive(*path);
-    return read_measurement(*path, request.processes);
+    const ProfilesRequest& profiles = request.profiles;
+    if (!profiles.process.empty() || profiles.pid || !profiles.event.empty() || !profiles.per.empty())
+        return Error{*path +
+                     ": a bench's report is not divided by process or event: --process, --pid, --event and --per are "
+                     "for profiles"};
+    return is_archive(*path) ? read_archive(*path) : read_measurement(*path);
 }
 
 struct Named {
@@ -137,6 +172,17 @@ Result<TwoSides> read_sides(const CompareRequest& request) {
     return TwoSides{std::move(*before), std::move(*after)};
 }
 
+ProfilesRequest of_profiles(const CompareRequest& request) {
+    ProfilesRequest profiles = request.profiles;
+    profiles.before = request.inputs[0];
+    profiles.after = request.inputs[1];
+    profiles.outputs = request.outputs;
+    profiles.fail_above = request.fail_above;
+    profiles.least_share = request.options.least_share;
+    profiles.long_names = request.long_names;
+    return profiles;
+}
+
 Result<void> write_form(const std::string& path, const Judgement& judgement, const bench::Document& document,
                         const Named& names) {
     if (path.ends_with(".json")) return write_file(path, judgement_json(judgement, names.before, names.after));
@@ -150,6 +196,10 @@ int compare_command(int argc, char* argv[]) {
     const auto request = parse_compare(argc, argv);
     if (!request) return complain_of_usage("compare", request.error().message);
     if (request->help) return std::fputs(compare_usage, stdout) < 0 ? 1 : 0;
+    if (request->variable.empty() && is_of_profiles(request->inputs[0]) != is_of_profiles(request->inputs[1]))
+        return complain(1, request->inputs[0] + " and " + request->inputs[1] +
+                               ": one is a profile and one a bench; compare like with like");
+    if (request->variable.empty() && is_of_profiles(request->inputs[0])) return compare_profiles(of_profiles(*request));
     const auto sides = read_sides(*request);
     if (!sides) return complain(1, sides.error().message);
     const auto judgement = judge(sides->before, sides->after, request->options);

@@ -16,11 +16,8 @@ using bench::Heading;
 using bench::Paragraph;
 using bench::Table;
 
-std::string value_text(const Change& change, double value, Figures figures) {
+std::string value_text(const Change& change, double value) {
     const auto whole = static_cast<std::uint64_t>(std::llround(std::max(value, 0.0)));
-    if (figures == Figures::shares) return fixed_text(100 * value, 2) + " %";
-    if (figures == Figures::bytes) return bytes_text(whole);
-    if (figures == Figures::number) return count_text(whole);
     if (change.kind == Kind::bytes || change.kind == Kind::function_bytes) return bytes_text(whole);
     if (change.kind == Kind::allocations) return short_decimal(value, 2);
     if (change.kind == Kind::throughput) return bench::rate_text(value) + " " + change.unit + "/s";
@@ -49,20 +46,12 @@ std::string change_of(const Change& change) {
 
 Table table_of(const Judgement& judgement, bool found, std::size_t most, bool long_names) {
     Table table{{"what", "scenario", "before", "after", "change (95 %)", "p"}, {}, {1}};
-    if (judgement.figures != Figures::of_runs) {
-        table.header.erase(table.header.begin() + 1);
-        table.left.clear();
-    }
     for (const Change& change : judgement.changes) {
         if (change.found != found || table.rows.size() == most) continue;
         const bench::Comparison& c = change.comparison;
-        std::vector<bench::Cell> row = {what_cell(change, long_names),
-                                        change.where,
-                                        value_text(change, c.before, judgement.figures),
-                                        value_text(change, c.after, judgement.figures),
-                                        change_of(change),
-                                        c.p < 0.0001 ? "< 0.0001" : fixed_text(c.p, 4)};
-        if (judgement.figures != Figures::of_runs) row.erase(row.begin() + 1);
+        std::vector<bench::Cell> row = {
+            what_cell(change, long_names), change.where,      value_text(change, c.before),
+            value_text(change, c.after),   change_of(change), c.p < 0.0001 ? "< 0.0001" : fixed_text(c.p, 4)};
         table.rows.push_back(std::move(row));
     }
     return table;
@@ -73,21 +62,6 @@ const char* kind_name(Kind kind) {
     constexpr std::array names = {"throughput",           "cpu_ns_per_unit", "bytes_per_unit",
                                   "allocations_per_unit", "function",        "function_bytes_per_unit"};
     return names[static_cast<std::size_t>(kind)];
-}
-
-/// What `before` and `after` are.
-std::string of_what(const Judgement& judgement) {
-    switch (judgement.figures) {
-        case Figures::of_runs:
-            return "runs";
-        case Figures::shares:
-            return "shares of " + judgement.of;
-        case Figures::bytes:
-            return "bytes of " + judgement.of;
-        case Figures::number:
-            break;
-    }
-    return "number of " + judgement.of;
 }
 
 }  // namespace
@@ -135,7 +109,7 @@ std::string judgement_json(const Judgement& judgement, const std::string& before
                        {"format_version", 1},
                        {"before", before},
                        {"after", after},
-                       {"of", of_what(judgement)},
+                       {"of", "runs"},
                        {"false_discovery_rate", judgement.rate},
                        {"worst", judgement.worst()},
                        {"changes", changes},

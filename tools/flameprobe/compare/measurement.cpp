@@ -8,10 +8,6 @@
 #include <set>
 #include <sstream>
 
-#include "export/text.hpp"
-#include "inputs.hpp"
-#include "render/function_totals.hpp"
-
 namespace flameprobe::compare {
 
 namespace {
@@ -65,59 +61,7 @@ MeasuredPoint point_of(const Json& scenario) {
     return point;
 }
 
-/// Bytes, or how many allocations.
-bool counts_memory(const RunInfo& run) { return run.event.starts_with(event_name::alloc) || counts_living(run); }
-
-MeasuredProfile memory_of(const NamedProfile& profile) {
-    MeasuredProfile measured;
-    measured.memory_event = profile.run.event;
-    measured.in_bytes = counts_bytes(profile.run);
-    measured.is_living = counts_living(profile.run);
-    for (const NamedCount& count : profile.counts) {
-        const auto weight = static_cast<double>(count.weight), hits = static_cast<double>(count.hits);
-        measured.all.add(weight, hits);
-        if (count.node == 0) continue;
-        const FunctionId function = profile.function_of(count.node);
-        measured.amounts[display_name(profile, function)].add(weight, hits);
-    }
-    return measured;
-}
-
-Result<Measurement> read_profile_file(const std::string& path, const ChosenProcesses& chosen) {
-    Progress progress;
-    Arguments arguments;
-    arguments.process = chosen.name;
-    arguments.filter.pid = chosen.pid;
-    arguments.filter.event = chosen.event;
-    const auto profile = load_inputs({path}, arguments, progress);
-    progress.clear();
-    if (!profile) return profile.error();
-    Measurement measurement;
-    measurement.path = path;
-    measurement.is_profile = true;
-    if (counts_memory(profile->run)) {
-        measurement.profile = memory_of(*profile);
-        return measurement;
-    }
-    const Totals totals = function_totals(*profile);
-    if (totals.samples == 0) return Error{path + ": has no samples"};
-    // Noise is computed from the number of samples, not from the periods that they stand for.
-    measurement.profile.samples = static_cast<double>(total_hits(*profile));
-    const double hits_of_each = measurement.profile.samples / static_cast<double>(totals.samples);
-    for (const FunctionTotal& function : totals.functions)
-        measurement.profile.functions[display_name(*profile, function.function)] +=
-            static_cast<double>(function.self) * hits_of_each;
-    return measurement;
-}
-
 }  // namespace
-
-// The square of what each sample stands for; a sum without samples is taken for one.
-void MeasuredProfile::Amount::add(double weight, double hits) {
-    sum += weight;
-    samples += hits;
-    variance += weight * weight / std::max(hits, 1.0);
-}
 
 std::string MeasuredPoint::title() const {
     std::string title = scenario;
@@ -136,13 +80,8 @@ Result<Measurement> parse_measurement(const std::string& text, const std::string
     return Error{path + ": is no report.json of flameprobe bench: " + error.what()};
 }
 
-Result<Measurement> read_measurement(const std::string& path, const ChosenProcesses& chosen) {
+Result<Measurement> read_measurement(const std::string& path) {
     const std::string report = is_directory(path) ? path + "/report.json" : path;
-    if (!report.ends_with(".json")) return read_profile_file(path, chosen);
-    if (!chosen.all())
-        return Error{path +
-                     ": a bench's report is not divided by process or event: --process, --pid and --event are "
-                     "for profiles"};
     std::ifstream file(report, std::ios::binary);
     if (!file)
         return Error{report + ": cannot be read" +

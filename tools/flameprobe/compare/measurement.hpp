@@ -1,9 +1,7 @@
-// One side of a comparison: a directory of the bench, or a profile.
+// One side of a comparison of results of the bench.
 #pragma once
 
-#include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,38 +36,13 @@ struct MeasuredPoint {
     std::string title() const;
 };
 
-struct MeasuredProfile {
-    std::map<std::string, double> functions;  // samples, of their own
-    double samples = 0;
-    /// Of an event of memory, whose samples stand for very different amounts, what they stand for: bytes, or a number.
-    struct Amount {
-        double sum = 0, variance = 0, samples = 0;
-        void add(double weight, double hits);
-    };
-    std::string memory_event{};  // empty: of another event
-    bool in_bytes = false;
-    bool is_living = false;  // compared as it is, not in shares
-    std::map<std::string, Amount> amounts{};
-    Amount all{};
-};
-
 struct Measurement {
     std::string path;
-    bool is_profile = false;
-    std::vector<MeasuredPoint> points;  // of a bench
-    MeasuredProfile profile;
+    std::vector<MeasuredPoint> points;
 };
 
-/// Of a profile, only some processes, and one event.
-struct ChosenProcesses {
-    std::string name;  // a regular expression; empty: all
-    std::optional<std::uint32_t> pid;
-    std::string event;  // empty: the first one
-    bool all() const { return name.empty() && !pid && event.empty(); }
-};
-
-/// A directory with a report.json, that file, or a .fprobe or folded file.
-Result<Measurement> read_measurement(const std::string& path, const ChosenProcesses& chosen = {});
+/// A directory with a report.json, or that file.
+Result<Measurement> read_measurement(const std::string& path);
 /// The measurement in the text of a report.json; `path` is for messages.
 Result<Measurement> parse_measurement(const std::string& text, const std::string& path);
 

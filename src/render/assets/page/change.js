@@ -2,8 +2,8 @@
 const Z_OF_999_IN_1000 = 3.29;
 
 export class Change {
-  // before, after: {count, hits, of, variance, varianceOf}; count and of are weights; byAmount: both are parts of one whole
-  constructor(before, after, byAmount = false) { Object.assign(this, {before, after, byAmount}); }
+  // before, after: {count, hits, of, variance, varianceOf}; count and of are weights; byAmount: both are parts of one whole; widening: of noise (src/compare/clusters.hpp)
+  constructor(before, after, byAmount = false, widening = 1) { Object.assign(this, {before, after, byAmount, widening}); }
   get from() { return this.before.of > 0 ? this.before.count / this.before.of : 0; }
   get to() { return this.after.of > 0 ? this.after.count / this.after.of : 0; }
   get difference() { return this.to - this.from; }
@@ -11,11 +11,11 @@ export class Change {
   get noise() {
     const {before, after} = this, n = before.of, m = after.of;
     if (n === 0 || m === 0) return 1;
-    if (this.byAmount) return Z_OF_999_IN_1000 * Math.sqrt(before.variance + after.variance) / n;
+    if (this.byAmount) return Z_OF_999_IN_1000 * Math.sqrt(this.widening * (before.variance + after.variance)) / n;
     const both = before.count + after.count, rest = n + m - both, common = both / (n + m), variance = before.variance + after.variance;
     const hit = both > 0 ? variance / both : 0, other = rest > 0 ? Math.max(0, before.varianceOf + after.varianceOf - variance) / rest : 0;
     const spread = (1 - common) ** 2 * common * hit + common ** 2 * (1 - common) * other;
-    return Z_OF_999_IN_1000 * Math.sqrt(spread * (1 / n + 1 / m));
+    return Z_OF_999_IN_1000 * Math.sqrt(this.widening * spread * (1 / n + 1 / m));
   }
   get isNoise() { return Math.abs(this.difference) <= this.noise; }
   get appeared() { return this.before.count === 0 && this.after.count > 0 && !this.isNoise; }

@@ -23,6 +23,15 @@ export class Compare {
     find("which").addEventListener("change", (event) => page.change({which: event.target.value}));
     profile.sides.names.forEach((name, at) => { find(at ? "caption-after" : "caption-before").textContent = (at ? "After: " : "Before: ") + name; });
   }
+  // Where the page opens: what calls the largest change, if that is too narrow to be seen in the whole picture.
+  opening() {
+    const {sides: {opens = []}, merged} = this.profile, groups = new Map(this.page.state.merge ? merged : []), runs = [];
+    for (const fn of opens.map((one) => groups.get(one) ?? one)) {
+      const last = runs[runs.length - 1];
+      if (last && last[0] === fn) last[1]++; else runs.push([fn, 1]);
+    }
+    return runs.map(([fn, times]) => times > 1 ? `${fn}*${times}` : fn).join(".");
+  }
   get side() { return this.page.state.side; }
   get differs() { return this.side === "difference"; }
   // Which weights the graph, callers and callees show.
@@ -46,7 +55,7 @@ export class Compare {
   shade(tree, node) { return node.shade ??= this.main(tree, node).shade; }
   get byAmount() { return this.profile.sides.byAmount; }
   // A part as it is compared: "12.30 %", "4.5 MiB".
-  part(part) { return this.byAmount ? this.profile.amount(Math.round(part * this.sides.whole[0])) : percent(part, 1); }
+  part(part) { return this.byAmount ? this.profile.amount(Math.round(part * this.sides.whole[0] / (this.profile.sides.units || 1))) : percent(part, 1); }
   signed(change) { return this.byAmount ? signed(change.difference, (part) => this.part(part)) : signed(change.difference); }
   text(change) {
     return `${this.signed(change)} ±${this.part(change.noise)}: before ${this.part(change.from)} (${count(change.before.hits)}), ` +

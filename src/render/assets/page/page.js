@@ -220,6 +220,11 @@ export class Page {
       const tree = state.chart ? this.chart() : this.tree(this.sums.total);
       find("caption-before").hidden = !state.chart;  // it takes room
       this.main.show(tree, !state.icicle, state.zoom);
+      if (this.compare && !this.opened) {
+        this.opened = true;
+        const at = state.zoom || state.reverse ? null : this.main.tree.at(this.compare.opening());
+        if (at && at.total < this.main.tree.root.total / 4) this.main.show(tree, !state.icicle, state.zoom = this.main.tree.address(at));
+      }
       if (this.other) this.showOther();
     } else {
       for (const graph of this.graphs) graph.paintSoon();

@@ -26,7 +26,7 @@ export class Sides {
   }
   change(sum) {
     const side = (at) => ({count: sum(this.total[at]), hits: sum(this.hits[at]), of: this.whole[at], variance: sum(this.variance[at]), varianceOf: this.variance[at][0]});
-    return new Change(side(0), side(1), this.profile.sides.byAmount);
+    return new Change(side(0), side(1), this.profile.sides.byAmount, this.profile.sides.widening);
   }
   ofNode(tree, node) { return node.change ??= this.change((column) => tree.sum(node, column)); }
   ofSelf(tree, node) {
@@ -43,10 +43,10 @@ export class Sides {
       }
     });
     const {whole, variance} = this, [itsVariance, itsHits] = this.variances ? [2, 4] : [0, 0];
-    const change = (sums) => {
+    const {wideningOf = {}} = profile.sides, change = (sums, fn, total) => {
       const side = (at) => ({count: sums[at], hits: sums[at + itsHits], of: whole[at], variance: sums[at + itsVariance], varianceOf: variance[at][0]});
-      return new Change(side(0), side(1), profile.sides.byAmount);
+      return new Change(side(0), side(1), profile.sides.byAmount, wideningOf[fn]?.[total] ?? 1);
     };
-    return Array.from(rows, ([fn, sums]) => ({fn, self: change(sums.self), total: change(sums.total)}));
+    return Array.from(rows, ([fn, sums]) => ({fn, self: change(sums.self, fn, 0), total: change(sums.total, fn, 1)}));
   }
 }
