@@ -99,29 +99,31 @@ bool Runtimes::add_at(std::uint64_t handle) {
 /// Where the trailer has a task's neighbours: where all tasks' links agree both ways.
 std::optional<std::uint32_t> Runtimes::links_of(const TaskLists& lists) const {
     constexpr std::uint32_t most = 48;
+    constexpr std::size_t enough = 1000;  // each costs calls of the kernel, and there may be a million
     for (std::uint32_t links = 0; links <= most; links += word) {
         std::vector<ListedTask> tasks;
         for (int again = 0; again < 3; ++again) {
             bool agree = true;
             tasks.clear();
-            for (std::size_t i = 0; i < lists.count && agree && tasks.size() < 1000; ++i)
-                agree = walk_list(lists.at + i * list_bytes, links, tables_, tasks);
+            for (std::size_t i = 0; i < lists.count && agree && tasks.size() < enough; ++i)
+                agree = walk_list(lists.at + i * list_bytes, links, tables_, enough, tasks);
             if (agree && !tasks.empty()) return links;
         }
     }
     return std::nullopt;
 }
 
-bool walk_list(std::uint64_t list, std::uint32_t links, const TaskTables& tables, std::vector<ListedTask>& tasks) {
-    constexpr std::size_t most = 10'000'000;
+bool walk_list(std::uint64_t list, std::uint32_t links, const TaskTables& tables, std::size_t most,
+               std::vector<ListedTask>& tasks) {
     const auto ends = read_words(list + word, 2);
     if (ends.empty()) return false;
     std::uint64_t previous = 0, owner = 0;
     for (std::uint64_t at = ends[0]; at != 0;) {
+        if (tasks.size() >= most) return true;
         const FoundTask task = read_task(at, tables);
         TaskLinks beside;
         if (task.table == nullptr || !read_whole(at + task.table->trailer + links, &beside, sizeof beside) ||
-            beside.previous != previous || tasks.size() >= most)
+            beside.previous != previous)
             return false;
         // The list's number (0: of no list, as what the pool for blocking calls runs).
         if (task.header.owner == 0 || (owner != 0 && task.header.owner != owner)) return false;

@@ -46,9 +46,10 @@ struct ListedTask {
     std::uint32_t links = 0;
 };
 
-/// Follows one list. False if its links do not agree both ways: it has changed meanwhile, and `tasks` has what was
-/// read.
-bool walk_list(std::uint64_t list, std::uint32_t links, const TaskTables& tables, std::vector<ListedTask>& tasks);
+/// Follows one list until there are `most` tasks. False if its links do not agree both ways: it has changed meanwhile,
+/// and `tasks` has what was read.
+bool walk_list(std::uint64_t list, std::uint32_t links, const TaskTables& tables, std::size_t most,
+               std::vector<ListedTask>& tasks);
 
 constexpr std::size_t list_bytes = 24;
 
