@@ -730,6 +730,7 @@ class HtmlTest(PageTest):
         self.keys("w")
         self.page.size(1300, 420)
         canvas = self.page.driver.find_element(By.CSS_SELECTOR, "#graph canvas")
+        self.page.driver.execute_script("arguments[0].scrollIntoView({block: 'end'})", canvas)  # the answer stands above it
         ActionChains(self.page.driver).move_to_element_with_offset(canvas, 0, canvas.size["height"] // 2 - 28).context_click().perform()
         self.assertLessEqual(self.page.run("return document.getElementById('menu').getBoundingClientRect().bottom"), 420)
         self.keys(Keys.ARROW_UP)  # to the last
@@ -738,6 +739,7 @@ class HtmlTest(PageTest):
         self.assertLessEqual(last[1], 420)
         self.keys(Keys.ESCAPE)
         self.page.size(1300, 800)
+        self.page.driver.execute_script("scrollTo(0, 0)")
         self.over_row(5).context_click().perform()
         self.page.driver.find_element(By.XPATH, "//*[@role='menuitem']/span[starts-with(text(), 'Focus')]").click()
         self.settle()
