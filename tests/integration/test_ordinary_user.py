@@ -153,7 +153,7 @@ class Events(AsOrdinaryUser):
         events = re.search(r"on one axis of time\), ([\w, -]+)", listed).group(1).split(", ")
         self.assertIn("page-faults", events)
         for event in events:
-            if event in ("offcpu", "wall", "cpu", "alloc", "heap"):  # test_allocations has the last two
+            if event in ("offcpu", "wall", "cpu", "alloc", "heap", "tasks"):  # test_allocations and test_tasks have the last three
                 continue
             with self.subTest(event=event):
                 ran = self.profile("0.1", "faults", where=f"every-{event}", EVENT=event, FREQ=499, FORMAT="json")
