@@ -133,7 +133,8 @@ class Tasks(Case):
         total, all_seen = sum(true.values()), sum(seen.values())
         distance = sum(abs(true[kind] / total - seen[kind] / all_seen) for kind in true) / 2
         self.assertLess(distance, 0.02 if seconds < 20 else 0.01, f"{true} {seen}")
-        self.assertAlmostEqual(all_seen * 1000 / total, 1, delta=0.1)  # folded text counts microseconds
+        # Folded text counts microseconds. Time before the runtime was found is not in it, which may be long beside others.
+        self.assertLess(all_seen * 1000 / total, 1.1)
 
     def test_from_the_start(self):
         program = built() / "each_wait"
