@@ -107,8 +107,7 @@ int attach_to(pid_t pid, const AttachRequest& request) {
         Recorders recorders(pid, {options_of(request, run.out), run.start, {}, signals.get()}, request.tree);
         if (const auto started = recorders.start(); !started) return complain(1, started.error().message);
         complain(0, told_begin(pid, recorders.count(), request.duration_ns));
-        if (const std::string why = why_not_sampled(pid); !why.empty())
-            complain(0, "CPU time has no stacks, and how long threads wait is estimated from looks at them: " + why);
+        complain(0, what_has_no_stacks(pid));
         complain(0, hidden);
         complain(0, what_stands_still(pid));
         recorders.wait(signals.get(), request.duration_ns);

@@ -31,8 +31,7 @@ std::unique_ptr<Recorders> record(pid_t pid, const Options& options, const times
         complain(0, started.error().message);
         return nullptr;
     }
-    if (const std::string why = why_not_sampled(pid); !why.empty())
-        complain(0, "CPU time has no stacks, and how long threads wait is estimated from looks at them: " + why);
+    complain(0, what_has_no_stacks(pid));
     return recorders;
 }
 

@@ -66,6 +66,15 @@ std::uint64_t some_address(pid_t pid) {
 
 std::string number_of_process(pid_t pid) { return "process " + std::to_string(pid); }
 
+/// Why perf refuses; empty if it does not. Asks for the event that would be opened.
+std::string why_not_sampled(pid_t pid) {
+    auto attributes = make_attributes({});
+    if (!attributes) return attributes.error().message;
+    const auto event = open_event(*attributes, static_cast<std::uint32_t>(pid), -1);
+    if (event || errno == ESRCH) return {};
+    return number_of_process(pid) + " cannot be sampled: " + event.error().message;
+}
+
 /// Where perf refuses.
 std::string why_no_waits(pid_t pid, bool waits) {
     const std::string why = why_not_sampled(pid);
@@ -79,13 +88,10 @@ std::string why_no_waits(pid_t pid, bool waits) {
 
 }  // namespace
 
-// Asks for the event that would be opened.
-std::string why_not_sampled(pid_t pid) {
-    auto attributes = make_attributes({});
-    if (!attributes) return attributes.error().message;
-    const auto event = open_event(*attributes, static_cast<std::uint32_t>(pid), -1);
-    if (event || errno == ESRCH) return {};
-    return number_of_process(pid) + " cannot be sampled: " + event.error().message;
+std::string what_has_no_stacks(pid_t pid) {
+    const std::string why = why_not_sampled(pid);
+    return why.empty() ? why
+                       : "CPU time has no stacks, and how long threads wait is estimated from looks at them: " + why;
 }
 
 std::string why_no_processes() {

@@ -16,8 +16,8 @@ std::string why_not_seen(pid_t pid, const std::string& command);
 /// Why this user cannot attach to the process, in one sentence with what mends it and what is left; empty if nothing
 /// stands in the way. `waits`: it is wanted where its threads wait, which can be seen without perf.
 std::string why_not_attached(pid_t pid, bool waits);
-/// The same of perf alone: why CPU time has no stacks.
-std::string why_not_sampled(pid_t pid);
+/// The same of perf alone: that CPU time has no stacks, and why.
+std::string what_has_no_stacks(pid_t pid);
 
 /// What of the process this user cannot see though it can be attached to, in one sentence with what mends it; empty:
 /// nothing.
