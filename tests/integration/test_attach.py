@@ -201,7 +201,7 @@ class Odd(Attach):
         copy = self.directory / ("n" * 240)
         shutil.copy(target("shares"), copy)
         program, directory = self.start(copy, "leaves", "100000000"), self.fresh_directory("names")
-        ran = run([COMMAND, "attach", "-d", "200ms", "-f", "folded", program.pid], directory, clean_environment())
+        ran = run([COMMAND, "attach", "-d", "1s", "-F", "999", "-f", "folded", program.pid], directory, clean_environment())
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.assertTrue((directory / f"flameprobe.{'n' * 128}.{program.pid}.folded").exists(), ran.stderr)
         ran = run([COMMAND, "attach", "-d", "500ms", "-o", "n" * 250, program.pid], directory, clean_environment())
@@ -226,13 +226,14 @@ class Odd(Attach):
 
     def test_a_directory_for_the_results(self):
         program, directory = self.start(target("shares"), "leaves", "100000000"), self.fresh_directory("results")
-        ran = run([COMMAND, "attach", "-d", "200ms", "-f", "folded", "-o", f"{directory}/", program.pid], self.directory, clean_environment())
+        ran = run([COMMAND, "attach", "-d", "1s", "-F", "999", "-f", "folded", "-o", f"{directory}/", program.pid], self.directory,
+                  clean_environment())
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.assertTrue((directory / f"flameprobe.shares.{program.pid}.folded").exists(), ran.stderr)
 
     def test_pictures_are_named_from_here(self):
         program = self.start(target("shares"), "leaves", "100000000")
-        ran = run([COMMAND, "attach", "-d", "200ms", program.pid], self.directory, clean_environment())
+        ran = run([COMMAND, "attach", "-d", "1s", "-F", "999", program.pid], self.directory, clean_environment())
         self.assertRegex(ran.stderr, rf"(?m)^flameprobe: flameprobe.shares.{program.pid}.html$")
 
     def test_allocations_are_not_seen_from_outside(self):
