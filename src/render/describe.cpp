@@ -5,6 +5,7 @@
 
 #include "profile/model.hpp"
 #include "profile/task_event.hpp"
+#include "render/kernel_work.hpp"
 #include "render/role.hpp"
 #include "render/text.hpp"
 
@@ -84,7 +85,12 @@ std::string folded_name(const NamedProfile& profile, const CallTree& tree, const
     constexpr std::size_t most = 3;
     std::vector<std::string> families;
     const auto& functions = tree.folded.at(static_cast<std::uint32_t>(&box - tree.boxes.data()));
-    if (is_kernel(profile, box)) return "… kernel: " + clean_text(short_name(profile, functions.back()));
+    if (is_kernel(profile, box)) {
+        for (const FunctionId id : functions)
+            if (const auto work = kernel_work(profile.strings.view(profile.functions[id].name)); !work.empty())
+                return "… kernel: " + clean_text(work);
+        return "… kernel: " + clean_text(short_name(profile, functions.back()));
+    }
     for (const FunctionId id : functions) {
         const std::string family = family_of(profile, id);
         if (std::ranges::find(families, family) == families.end()) families.push_back(family);

@@ -14,9 +14,9 @@
 #include "render/call_tree.hpp"
 #include "render/describe.hpp"
 #include "render/flame_graph.hpp"
-#include "render/function_totals.hpp"
 #include "render/page_parts.hpp"
 #include "render/run_facts.hpp"
+#include "render/table_rows.hpp"
 #include "render/text.hpp"
 #include "symbolize/named_profile.hpp"
 
@@ -83,16 +83,9 @@ std::string xml_lines(std::string_view text) {
 
 /// The functions with most of their own, for readers without JavaScript.
 std::string summary_table(const NamedProfile& profile) {
-    Totals totals = function_totals(profile);
-    const auto all = static_cast<double>(totals.samples);
-    const auto order = [&](const FunctionTotal& one) {
-        return std::make_tuple(~one.self, ~one.total, profile.strings.view(profile.functions[one.function].name),
-                               one.function);
-    };
-    auto& rows = totals.functions;
-    const auto shown = static_cast<std::ptrdiff_t>(std::min(summary_rows, rows.size()));
-    std::partial_sort(rows.begin(), rows.begin() + shown, rows.end(),
-                      [&](const auto& a, const auto& b) { return order(a) < order(b); });
+    const FunctionTable table = table_rows(profile, false);
+    const auto all = static_cast<double>(table.samples);
+    const std::size_t shown = std::min(summary_rows, table.rows.size());
     std::string out = "<p>The interactive views need JavaScript. The functions with most of their own:</p>\n";
     out += "<table><tr><th>Self</th><th>Total</th><th>Function</th></tr>\n";
     const auto part = [&](std::uint64_t weight) {
@@ -101,9 +94,11 @@ std::string summary_table(const NamedProfile& profile) {
                page_xml(amount + (amount.empty() ? "" : " ") + percent_text(static_cast<double>(weight), all)) +
                "</td>";
     };
-    for (auto row = rows.begin(); row != rows.begin() + shown; ++row) {
-        out += "<tr>" + part(row->self) + part(row->total) + "<td>" +
-               page_xml(shorten(clean_text(short_name(profile, row->function)), 400)) + "</td></tr>\n";
+    for (std::size_t at = 0; at < shown; ++at) {
+        const auto& [call, row] = table.rows[at];
+        out += "<tr>" + part(row.self) + part(row.total) + "<td>" +
+               page_xml(call.empty() ? shorten(clean_text(short_name(profile, row.function)), 400) : call) +
+               "</td></tr>\n";
     }
     return out + "</table>";
 }

@@ -37,6 +37,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 17> entries 
 }  // namespace
 
 std::string_view kernel_work(std::string_view name) {
+    if (name == "[kernel: page fault]") return "page faults";
     if (name.starts_with(note_begin) && name.ends_with(']'))
         return name.substr(note_begin.size(), name.size() - note_begin.size() - 1);
     for (const std::string_view begin : call_functions)

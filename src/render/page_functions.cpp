@@ -6,6 +6,7 @@
 
 #include "render/describe.hpp"
 #include "render/function_totals.hpp"
+#include "render/kernel_work.hpp"
 #include "render/page_parts.hpp"
 #include "render/role.hpp"
 #include "render/text.hpp"
@@ -46,6 +47,8 @@ public:
         const std::string name = function.name == 0 ? "[no name]" : text(profile_.strings.view(function.name));
         const std::string brief = text(short_name(profile_, id));
         const std::string module(module_name(profile_, profile_.strings.view(function.module)));
+        if (const auto work = kernel_work(name); function.kind == FrameKind::kernel && !work.empty())
+            work_[std::to_string(columns_[0].size())] = work;
         add_row({name, brief == name ? "" : brief, function.kind, role,
                  files_.add(text(profile_.strings.view(function.file))), function.line, modules_.add(text(module)),
                  colors_of_.at(color)});
@@ -56,6 +59,7 @@ public:
     }
     void put(Json& into) const {
         for (std::size_t at = 0; at < names.size(); ++at) into["functions"][names[at]] = columns_[at];
+        into["work"] = work_;  // by function: of the kernel's those that tell what for
         into["files"] = files_.list();
         into["modules"] = modules_.list();
     }
@@ -70,6 +74,7 @@ private:
     const NamedProfile& profile_;
     std::map<std::string, std::size_t> colors_of_;
     Strings files_, modules_;
+    Json work_ = Json::object();
     std::array<Json, names.size()> columns_;
 };
 

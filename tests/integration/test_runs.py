@@ -504,10 +504,8 @@ print(child())"""
         place = self.installed()
         env = profiled(OUT="here", FREQ=499, KERNEL="off") | {"LD_PRELOAD": str(place / "libflameprobe.so")}
         program = place / "flameprobe-draw"
-        drawer = BUILD / "tools" / "draw" / "flameprobe-draw"
         ways = (("ends at once", "#!/bin/sh\nexit 1\n", 0o755), ("is killed", "#!/bin/sh\nkill -9 $$\n", 0o755),
                 ("is no program", "nothing", 0o755), ("others may write it", "#!/bin/sh\nexit 0\n", 0o777),
-                ("has no memory", f"#!/bin/sh\nulimit -v 12000\nexec {drawer} \"$@\"\n", 0o755),
                 ("hangs", "#!/bin/sh\nexec sleep 45\n", 0o755))
         for name, text, mode in ways:
             with self.subTest(name):
@@ -518,6 +516,25 @@ print(child())"""
                 self.assertIn("no picture is drawn", ran.stderr)
                 self.assertEqual(ran.stderr.count("\n"), 1, ran.stderr)
                 (self.directory / "here.fprobe").unlink()
+
+    def test_a_drawing_program_without_memory(self):
+        """From too little to start, over too little to draw, to enough: a picture, without names perhaps, or one sentence."""
+        place, drawer = self.installed(), BUILD / "tools" / "draw" / "flameprobe-draw"
+        env = profiled(OUT="here", FREQ=499, KERNEL="off", FORMAT="svg") | {"LD_PRELOAD": str(place / "libflameprobe.so")}
+        drawn = set()
+        for kilobytes in (2000, 8000, 9500, 10000, 10500, 12000, 200000):
+            with self.subTest(kilobytes=kilobytes):
+                (place / "flameprobe-draw").write_text(f"#!/bin/sh\nulimit -v {kilobytes}\nexec {drawer} \"$@\"\n")
+                (place / "flameprobe-draw").chmod(0o755)
+                ran = run([host("ends"), "return", "100"], self.directory, env)
+                self.assertEqual((ran.returncode, ran.stdout), (6, "ending by return\n"))
+                has_picture = (self.directory / "here.svg").exists()
+                self.assertNotEqual("no picture is drawn" in ran.stderr, has_picture, ran.stderr)
+                self.assertTrue(has_picture or ran.stderr.count("\n") == 1, ran.stderr)
+                drawn.add(has_picture)
+                for file in self.directory.glob("here.*"):
+                    file.unlink()
+        self.assertEqual(drawn, {False, True})
 
     def noting(self):
         """The library beside a drawing program that notes its arguments; the environment's change, and the notes."""

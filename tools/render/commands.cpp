@@ -56,7 +56,8 @@ int print_tables(const NamedProfile& profile, const Arguments& arguments) {
     constexpr std::uint64_t all_scopes = ~std::uint64_t{0};
     if (arguments.by_scope) return print(scope_table(profile, arguments.top.value_or(all_scopes), names_of(arguments)));
     if (arguments.top)
-        return print(top_table(profile, *arguments.top, arguments.sort.value_or(SortBy::self), names_of(arguments)));
+        return print(top_table(profile, *arguments.top, arguments.sort.value_or(SortBy::self), names_of(arguments),
+                               arguments.graph.every_frame));
     return done;
 }
 

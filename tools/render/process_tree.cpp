@@ -1,6 +1,7 @@
 #include "process_tree.hpp"
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 #include <tuple>
 
@@ -76,7 +77,29 @@ ProcessNames::ProcessNames(const std::vector<ProcessPart>& parts) {
         std::string& name = names_[{part.run.pid, program}];
         if (name.empty() || !title.empty()) name = title.empty() ? program : title;
     }
-    for (const auto& [process, name] : names_) ++alike_[name];
+    name_launchers(parts);
+    std::set<std::pair<std::uint32_t, std::string>> processes;
+    for (const auto& [process, name] : names_) processes.emplace(process.first, name);
+    for (const auto& [pid, name] : processes) ++alike_[name];
+    count_ = processes.size();
+}
+
+/// What only executed another program (env, setpriv, a script that ends in exec) is called as what it became.
+void ProcessNames::name_launchers(const std::vector<ProcessPart>& parts) {
+    constexpr std::uint64_t most = 20;  // a launcher has less than this part of its process's time
+    std::map<std::uint32_t, std::map<std::string, std::uint64_t>> weights;
+    std::map<std::uint32_t, std::string> last;
+    for (const ProcessPart& part : parts) {
+        if (!part.has_samples) continue;
+        const std::string program = program_name(part.run);
+        weights[part.run.pid][program] += part.weight;
+        last[part.run.pid] = program;
+    }
+    for (auto& [process, name] : names_) {
+        const auto& [pid, program] = process;
+        const auto& of = weights[pid];
+        if (program != last[pid] && of.at(program) * most < of.at(last[pid])) name = names_[{pid, last[pid]}];
+    }
 }
 
 std::string ProcessNames::name(const RunInfo& run) const {

@@ -25,15 +25,17 @@ public:
     /// Whether the process's threads are told apart from those of others of its name: there are not too many.
     bool are_apart(const RunInfo& run) const;
     /// Processes that have samples.
-    std::size_t count() const { return names_.size(); }
+    std::size_t count() const { return count_; }
 
 private:
     using Key = std::pair<std::uint32_t, std::string>;  // pid and program
 
     std::size_t alike(const RunInfo& run) const;
+    void name_launchers(const std::vector<ProcessPart>& parts);
 
     std::map<Key, std::string> names_;
     std::map<std::string, std::size_t> alike_;  // by name
+    std::size_t count_ = 0;
 };
 
 /// "make and its children, mostly cc1, 5 processes"; empty if only one has samples. Parts are in the order of their

@@ -23,7 +23,8 @@ TableNames names_of(const Arguments& arguments);
 std::size_t terminal_columns();
 
 /// The `rows` functions with most samples, as a table for a terminal: self, total, name, module.
-std::string top_table(const NamedProfile& profile, std::uint64_t rows, SortBy sort, const TableNames& names = {});
+std::string top_table(const NamedProfile& profile, std::uint64_t rows, SortBy sort, const TableNames& names = {},
+                      bool unfold = false);
 
 /// One row for each scope, and one for samples in none: samples while it was the innermost open scope, samples while it
 /// was open at all, and the functions with most samples of their own while it was innermost.

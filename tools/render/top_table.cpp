@@ -9,6 +9,7 @@
 #include "render/describe.hpp"
 #include "render/function_totals.hpp"
 #include "render/run_facts.hpp"
+#include "render/table_rows.hpp"
 #include "render/text.hpp"
 #include "tables.hpp"
 
@@ -36,37 +37,52 @@ std::string share(std::uint64_t part, std::uint64_t whole) {
 
 constexpr std::size_t figures = 44, ages = 22;  // columns before the name
 
-}  // namespace
+/// A program as it is called, whatever its file's name is.
+std::string file_of(const NamedProfile& profile, FunctionId function) {
+    return clean_text(module_name(profile, profile.strings.view(profile.functions[function].module)));
+}
 
-std::string top_table(const NamedProfile& profile, std::uint64_t rows, SortBy sort, const TableNames& names) {
+FunctionTable every_function(const NamedProfile& profile, bool by_total) {
+    FunctionTable table;
     Totals totals = function_totals(profile);
-    auto& functions = totals.functions;
-    const auto key = [sort](const FunctionTotal& f) { return sort == SortBy::self ? f.self : f.total; };
-    const auto other = [sort](const FunctionTotal& f) { return sort == SortBy::self ? f.total : f.self; };
-    std::stable_sort(functions.begin(), functions.end(), [&](const FunctionTotal& a, const FunctionTotal& b) {
+    table.samples = totals.samples;
+    const auto key = [by_total](const FunctionTotal& f) {
+        return by_total ? std::pair(f.total, f.self) : std::pair(f.self, f.total);
+    };
+    std::ranges::stable_sort(totals.functions, [&](const FunctionTotal& a, const FunctionTotal& b) {
         if (key(a) != key(b)) return key(a) > key(b);
-        if (other(a) != other(b)) return other(a) > other(b);
         return display_name(profile, a.function) < display_name(profile, b.function);
     });
-    const std::size_t shown = std::min<std::uint64_t>(rows, functions.size());
+    for (const FunctionTotal& total : totals.functions) table.rows.push_back({{}, total});
+    return table;
+}
+
+}  // namespace
+
+std::string top_table(const NamedProfile& profile, std::uint64_t rows, SortBy sort, const TableNames& names,
+                      bool unfold) {
+    const bool by_total = sort == SortBy::total;
+    const FunctionTable table = unfold ? every_function(profile, by_total) : table_rows(profile, by_total);
+    const std::size_t shown = std::min<std::uint64_t>(rows, table.rows.size());
     std::string out = default_subtitle(profile) + "\n";
-    if (const std::string sentence = answer(profile); !sentence.empty()) out += sentence + "\n";
+    for (const std::string& line : {answer(profile), rest_text(table)})
+        if (!line.empty()) out += line + "\n";
     out += right_aligned("self", 12) + right_aligned("", 9) + right_aligned("total", 12) + right_aligned("", 9) +
            (profile.has_ages ? right_aligned("mean age", 11) + right_aligned("oldest", 11) : "") + "  function\n";
     for (std::size_t i = 0; i < shown; ++i) {
-        const FunctionTotal& row = functions[i];
-        out += right_aligned(amount_text(profile, row.self), 12) + right_aligned(share(row.self, totals.samples), 9);
-        out += right_aligned(amount_text(profile, row.total), 12) + right_aligned(share(row.total, totals.samples), 9);
+        const FunctionTotal& row = table.rows[i].total;
+        out += right_aligned(amount_text(profile, row.self), 12) + right_aligned(share(row.self, table.samples), 9);
+        out += right_aligned(amount_text(profile, row.total), 12) + right_aligned(share(row.total, table.samples), 9);
         if (profile.has_ages)
             out +=
                 right_aligned(duration_text(row.age.mean_ns), 11) + right_aligned(duration_text(row.age.oldest_ns), 11);
-        std::string module = module_name(profile, row.function);
+        const std::string& call = table.rows[i].call;
+        std::string module = call.empty() ? file_of(profile, row.function) : "";
         if (!module.empty()) module = "  (" + module + ")";
-        out += "  " + names.text(profile, row.function, figures + (profile.has_ages ? ages : 0) + columns(module)) +
-               module;
-        out += '\n';
+        const std::size_t used = figures + (profile.has_ages ? ages : 0) + columns(module);
+        out += "  " + (call.empty() ? names.text(profile, row.function, used) : call) + module + '\n';
     }
-    if (shown < functions.size()) out += "and " + count_text(functions.size() - shown) + " more functions\n";
+    if (shown < table.rows.size()) out += "and " + count_text(table.rows.size() - shown) + " more functions\n";
     return out;
 }
 

@@ -126,7 +126,7 @@ class LargeTest(unittest.TestCase):
         path = lambda name: os.path.join(self.directory.name, name)
         with open(path("stacks.folded"), "w", encoding="ascii") as file:
             file.writelines(f"{';'.join(stack)} {weight}\n" for stack, weight in stacks.items())
-        table = subprocess.run([RENDER, path("stacks.folded"), "--top", str(2 * FUNCTIONS), "--long-names", "-o", path("stacks.html")], check=True, capture_output=True, text=True)
+        table = subprocess.run([RENDER, path("stacks.folded"), "--top", str(2 * FUNCTIONS), "--long-names", "--unfold", "-o", path("stacks.html")], check=True, capture_output=True, text=True)
         rows = re.findall(r"^ *([\d,]+) +([\d.]+)% +([\d,]+) +([\d.]+)%  (\S+)$", table.stdout, re.M)
         self.same({row[4]: (int(row[0].replace(",", "")), int(row[2].replace(",", ""))) for row in rows}, {name: (self_[name], total[name]) for name in total})
         self.assertGreater(len(rows), FUNCTIONS * 0.99)

@@ -91,10 +91,10 @@ TEST_CASE("the kernel is one row, named after what nearly all of it leads to") {
         return shown(made.profile, *tree);
     };
     CHECK(rows(send + "k:ip_output;k:net_rx 60\n" + send + "k:copy 30\nwrite;k:entry 10\nwrite 5\n") ==
-          "all 105\n write 105\n  … kernel: tcp_sendmsg 100\n");
+          "all 105\n write 105\n  … kernel: write 100\n");
     // Its entry and what finds the call say nothing, if half of it is one call.
     const std::string enter = "write;k:entry;k:do_syscall;";
-    CHECK(rows(enter + "k:ksys_write;k:a;k:b;k:c 60\n" + enter + "k:exit 40\n").find("… kernel: ksys_write 100") !=
+    CHECK(rows(enter + "k:ksys_write;k:a;k:b;k:c 60\n" + enter + "k:exit 40\n").find("… kernel: write 100") !=
           std::string::npos);
     // Not where it has few rows, nor where something else than the kernel stands on it.
     CHECK(rows(send + "k:copy 30\n").find("… kernel") == std::string::npos);

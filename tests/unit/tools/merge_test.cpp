@@ -507,6 +507,14 @@ TEST_CASE("a run is called after what its launcher became, and says where most o
     CHECK(processes_of_run(parts) == "postgres and its children, 3 processes");
     for (ProcessPart& part : parts) part.run.command = part.run.pid == 100 ? "sh run.sh" : "postgres -D data";
     CHECK(processes_of_run(parts) == "sh and its children, 2 processes");
+    for (const std::uint64_t weight : {0, 10}) {  // without time of its own the launcher is what it became
+        parts[0].run.command = "env X=1 postgres -D data";
+        parts[0].weight = weight;
+        parts[1].run.command = "postgres -D data";
+        CHECK(ProcessNames(parts).count() == (weight == 0 ? 2 : 3));
+        CHECK(ProcessNames(parts).name(parts[0].run) == (weight == 0 ? "postgres" : "env"));
+    }
+    parts[0].run.command = parts[1].run.command = "sh run.sh";
     parts.back().weight = 100;
     CHECK(processes_of_run(parts) == "sh and its children, mostly postgres, 2 processes");
     parts.resize(1);

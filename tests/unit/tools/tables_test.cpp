@@ -24,7 +24,9 @@ TEST_CASE("the table has self and total; a recursive function counts once; threa
         .stack({"t:worker", "main"}, 1);
     const std::string by_self = top_table(profile.profile, 10, SortBy::self);
     CHECK(has_row(by_self, "           6   60.00%           9   90.00%  f  (demo)"));
-    CHECK(has_row(by_self, "           3   30.00%           3   30.00%  read_[k]"));
+    CHECK(has_row(by_self, "           3   30.00%           3   30.00%  [kernel]"));
+    CHECK(has_row(top_table(profile.profile, 10, SortBy::self, {}, true),
+                  "           3   30.00%           3   30.00%  read_[k]"));
     CHECK(has_row(by_self, "           1   10.00%          10  100.00%  main  (demo)"));
     CHECK(by_self.find("worker") == std::string::npos);
     CHECK(by_self.find("  f  (") < by_self.find("  main  ("));

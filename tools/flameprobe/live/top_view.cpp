@@ -12,6 +12,7 @@
 #include "render/describe.hpp"
 #include "render/function_totals.hpp"
 #include "render/run_facts.hpp"
+#include "render/table_rows.hpp"
 #include "render/text.hpp"
 
 namespace flameprobe {
@@ -141,25 +142,24 @@ private:
         for (const Sum& sum : sums) add(LineKind::text, part(sum.weight) + "  " + sum.name);
     }
     void functions() {
-        auto& rows = totals_.functions;
-        std::erase_if(rows, [&](const FunctionTotal& row) {
-            return profile_.functions[row.function].kind == FrameKind::scope || row.total == 0;
-        });
+        FunctionTable table = table_rows(profile_, options_.by_total);
+        auto& rows = table.rows;
+        std::erase_if(
+            rows, [&](const TableRow& row) { return profile_.functions[row.total.function].kind == FrameKind::scope; });
+        if (const std::string rest = rest_text(table); !rest.empty()) add(LineKind::text, rest);
         const bool by_total = options_.by_total;
-        std::stable_sort(rows.begin(), rows.end(), [&](const FunctionTotal& a, const FunctionTotal& b) {
-            const auto x = by_total ? a.total : a.self, y = by_total ? b.total : b.self;
-            if (x != y) return x > y;
-            return display_name(profile_, a.function) < display_name(profile_, b.function);
-        });
         add(LineKind::heading, right(by_total ? "self" : "self*", part_columns) +
                                    right(by_total ? "total*" : "total", part_columns + 2) + "  FUNCTION");
         for (std::size_t at = options_.first; at < rows.size(); ++at) {
-            const FunctionId id = rows[at].function;
-            const std::string module = module_name(profile_, id);
+            const FunctionTotal& row = rows[at].total;
+            const FunctionId id = row.function;
+            const bool folded = !rows[at].call.empty();
+            const std::string module =
+                folded ? "" : clean_text(module_name(profile_, profile_.strings.view(profile_.functions[id].module)));
             const std::string_view mark = profile_.functions[id].kind == FrameKind::held ? "_[w]" : "";  // as elsewhere
+            const std::string name = folded ? rows[at].call : clean_text(short_name(profile_, id)).append(mark);
             add(LineKind::text,
-                part(rows[at].self) + "  " + part(rows[at].total) + "  " +
-                    in_room(clean_text(short_name(profile_, id)).append(mark), module.empty() ? "" : "  " + module));
+                part(row.self) + "  " + part(row.total) + "  " + in_room(name, module.empty() ? "" : "  " + module));
         }
     }
 

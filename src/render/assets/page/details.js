@@ -4,9 +4,9 @@ import {count, element, find, percent} from "./tools.js";
 const HINT = "Point at a box, or use the arrow keys. Right click: more.";
 const LONGEST = 600, BEGINNING = 450, END = 150, GAP = 14, EDGE = 6;
 
-// In the box itself. Of a folded one what it folds: "27 frames of tokio, std …", "kernel: tcp_sendmsg".
+// In the box itself. Of a folded one what it folds: "27 frames of tokio, std …", "kernel: write".
 export function nameOf(page, {fn, folded, inside, way}) {
-  if (inside) return "… kernel: " + page.name(way[way.length - 1].fn);
+  if (inside) return "… kernel: " + (way.map((one) => page.profile.work[one.fn]).find(Boolean) ?? page.name(way[way.length - 1].fn));
   if (!folded) return page.name(fn);
   const places = Array.from(new Set(folded.map((one) => page.profile.family(one.fn)))), some = places.slice(0, 3).join(", ");
   return `… ${count(folded.length)} frames of ${some}${places.length > 3 ? " …" : ""}`;

@@ -1,0 +1,175 @@
+#include "render/table_rows.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "profile/names.hpp"
+#include "render/kernel_work.hpp"
+#include "render/plain_name.hpp"
+#include "render/role.hpp"
+#include "render/text.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+class Rows {
+public:
+    explicit Rows(const NamedProfile& profile)
+        : profile_(profile), roles_(function_roles(profile)), shown_(shown_functions(profile)) {
+        weigh();
+        row_of_.resize(profile.nodes.size());
+        const auto count = static_cast<NodeId>(profile.nodes.size());
+        for (NodeId node = 1; node < count; ++node) row_of_[node] = row_at(node);
+        std::vector<std::uint32_t> open(rows_.size());
+        walk_nodes(
+            profile.nodes, [&](NodeId node) { enter(node, open[row_of_[node]]); },
+            [&](NodeId node) { --open[row_of_[node]]; });
+    }
+    std::vector<TableRow> take() { return std::move(rows_); }
+    bool is_rest(std::size_t row) const { return rest_[row]; }
+
+private:
+    void weigh() {
+        self_.resize(profile_.nodes.size());
+        ages_.resize(profile_.has_ages ? self_.size() : 0);
+        std::vector<std::uint64_t> before(ages_.size());
+        for (const NamedCount& count : profile_.counts) {
+            self_[count.node].add({count.weight, count.hits});
+            if (ages_.empty()) continue;
+            ages_[count.node].add(before[count.node], count.age, count.weight);
+            before[count.node] = add_saturated(before[count.node], count.weight);
+        }
+        total_ = self_;
+        for (std::size_t id = profile_.nodes.size(); id-- > 1;) {  // a parent comes before its children
+            const NodeId parent = profile_.nodes[id].parent;
+            if (!ages_.empty()) ages_[parent].add(total_[parent].weight, ages_[id], total_[id].weight);
+            total_[parent].add(total_[id]);
+        }
+    }
+    /// Below the kernel's entry, and in an allocator, all is the row that it began with.
+    std::size_t row_at(NodeId node) {
+        const FunctionId id = shown_[profile_.function_of(node)];
+        const std::string_view name = profile_.strings.view(profile_.functions[id].name);
+        switch (roles_[id]) {
+            case Role::kernel:
+                return kernel_row(node);
+            case Role::glue:
+            case Role::thread:
+                return named("start and wrappers", id, true);
+            case Role::note:
+            case Role::preempted:
+                return named(std::string(name), id, true);
+            case Role::own:
+            case Role::library:
+                break;
+            default:
+                return function(id);
+        }
+        if (is_allocator(name)) return named("[malloc and free]", id);
+        if (is_stand_in(name)) return nameless_row(node, id);
+        return function(id);
+    }
+    /// The kernel's entry does not tell for what, so that is the first frame that does.
+    std::size_t kernel_row(NodeId node) {
+        constexpr std::string_view entered = "[kernel]";
+        const NodeId parent = profile_.nodes[node].parent;
+        if (parent != 0 && roles_[profile_.function_of(parent)] == Role::kernel &&
+            rows_[row_of_[parent]].call != entered)
+            return row_of_[parent];
+        const std::string_view work = kernel_work(profile_.name(profile_.nodes[node].frame));
+        return named(work.empty() ? std::string(entered) : "[kernel: " + std::string(work) + "]",
+                     shown_[profile_.function_of(node)]);
+    }
+
+    /// Code of a library that has no name says below which of its functions with a name it ran.
+    std::size_t nameless_row(NodeId node, FunctionId id) {
+        const NodeId parent = profile_.nodes[node].parent;
+        const StringId module = profile_.functions[id].module;
+        if (parent == 0 || module == 0 || profile_.function(parent).module != module) return function(id);
+        const FunctionId caller = profile_.function_of(parent);
+        const bool nameless = is_stand_in(profile_.strings.view(profile_.functions[caller].name));
+        if (nameless) return rows_[row_of_[parent]].call.empty() ? function(id) : row_of_[parent];
+        if (roles_[caller] != Role::library) return function(id);
+        return named("in " + plain_name(profile_, caller) + ", " + nameless_file(profile_, id), id);
+    }
+
+    std::size_t function(FunctionId id) {
+        const auto [at, is_new] = of_function_.try_emplace(id, rows_.size());
+        if (is_new) add({}, id, false);
+        return at->second;
+    }
+    std::size_t named(const std::string& name, FunctionId id, bool rest = false) {
+        const auto [at, is_new] = of_name_.try_emplace(name, rows_.size());
+        if (is_new) add(name, id, rest);
+        return at->second;
+    }
+    void add(const std::string& call, FunctionId id, bool rest) {
+        rows_.emplace_back().call = call;
+        rows_.back().total.function = id;
+        rest_.push_back(rest);
+    }
+    void enter(NodeId node, std::uint32_t& open) {
+        FunctionTotal& sum = rows_[row_of_[node]].total;
+        sum.self = add_saturated(sum.self, self_[node].weight);
+        sum.self_hits = add_saturated(sum.self_hits, self_[node].hits);
+        if (open++ > 0) return;
+        if (!ages_.empty()) sum.age.add(sum.total, ages_[node], total_[node].weight);
+        sum.total = add_saturated(sum.total, total_[node].weight);
+        sum.total_hits = add_saturated(sum.total_hits, total_[node].hits);
+    }
+
+    const NamedProfile& profile_;
+    std::vector<Role> roles_;
+    std::vector<FunctionId> shown_;
+    std::vector<Amount> self_, total_;
+    std::vector<Age> ages_;
+    std::vector<std::size_t> row_of_;  // by node
+    std::vector<TableRow> rows_;
+    std::vector<bool> rest_;
+    std::map<FunctionId, std::size_t> of_function_;
+    std::map<std::string, std::size_t> of_name_;
+};
+
+}  // namespace
+
+FunctionTable table_rows(const NamedProfile& profile, bool by_total) {
+    FunctionTable table;
+    table.samples = total_weight(profile);
+    if (profile.nodes.empty()) return table;
+    Rows rows(profile);
+    std::vector<TableRow> all = rows.take();
+    for (std::size_t at = 0; at < all.size(); ++at) {
+        // What only enters the kernel leads on to the rows of its calls.
+        if (all[at].call == "[kernel]") all[at].total.total = all[at].total.self;
+        if (all[at].total.total == 0) continue;
+        if (!rows.is_rest(at))
+            table.rows.push_back(std::move(all[at]));
+        else if (all[at].total.self != 0)
+            table.rest.push_back(std::move(all[at]));
+    }
+    const auto name = [&](const TableRow& row) {
+        return row.call.empty() ? std::string(profile.strings.view(profile.functions[row.total.function].name))
+                                : row.call;
+    };
+    std::ranges::stable_sort(table.rows, [&](const TableRow& a, const TableRow& b) {
+        const auto key = [&](const FunctionTotal& one) {
+            return by_total ? std::pair(one.total, one.self) : std::pair(one.self, one.total);
+        };
+        return key(a.total) != key(b.total) ? key(a.total) > key(b.total) : name(a) < name(b);
+    });
+    std::ranges::stable_sort(table.rest,
+                             [](const TableRow& a, const TableRow& b) { return a.total.self > b.total.self; });
+    return table;
+}
+
+std::string rest_text(const FunctionTable& table) {
+    std::string text;
+    for (const TableRow& row : table.rest)
+        text += (text.empty() ? "not in the table: " : ", ") + row.call + " " +
+                percent_text(static_cast<double>(row.total.self), static_cast<double>(table.samples));
+    return text;
+}
+
+}  // namespace flameprobe

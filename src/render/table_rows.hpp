@@ -1,0 +1,31 @@
+// The rows of a table of functions for people: what the picture folds is one row here too.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "render/function_totals.hpp"
+#include "symbolize/named_profile.hpp"
+
+namespace flameprobe {
+
+struct TableRow {
+    std::string call;     // of what is several functions: "[kernel: write]", "[malloc and free]",
+                          // "in deflate, libz.so.1.2.13"; else empty
+    FunctionTotal total;  // of its function, or of these
+};
+
+struct FunctionTable {
+    std::vector<TableRow> rows;
+    std::vector<TableRow> rest;  // own time of glue and notes, which are no rows: "[not sampled]", "start and wrappers"
+    std::uint64_t samples = 0;   // weight of all
+};
+
+/// Functions of the program and of libraries, scopes, system calls and other work of the kernel. Allocators with their
+/// insides are one row. The heaviest first, by own weight or by total; then by name.
+FunctionTable table_rows(const NamedProfile& profile, bool by_total);
+
+/// "not in the table: [not sampled] 1.20 %, start and wrappers 0.10 %"; empty where that is nothing.
+std::string rest_text(const FunctionTable& table);
+
+}  // namespace flameprobe
