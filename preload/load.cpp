@@ -18,8 +18,7 @@ bool is_preloaded() {
     return list != nullptr && ::strstr(list, "libflameprobe.so") != nullptr;
 }
 
-// Early among constructors, so that those of the libraries are sampled too.
-__attribute__((constructor(101))) void begin() {
+void load_core_where_asked() {
     const Environment& settings = environment_at_load();
     const bool preloaded = is_preloaded();
     find_alloc_table();
@@ -30,6 +29,12 @@ __attribute__((constructor(101))) void begin() {
     watch_fatal_signals();
     count_threads_from_here();
     core->load(settings.lines, settings.count, preloaded ? 1 : 0);
+}
+
+// Early among constructors, so that those of the libraries are sampled too.
+__attribute__((constructor(101))) void begin() {
+    load_core_where_asked();
+    keep_mark(::getenv("FLAMEPROBE_ROOT"));
 }
 
 // After the host's atexit functions and static destructors.

@@ -139,6 +139,12 @@ bool has_one_thread() noexcept;
 /// Async-signal-safe.
 bool is_in_interrupted_malloc() noexcept;
 
+// prctl.cpp
+
+/// Where the environment has the run's mark, or null. To be told at load: later getenv(3) is not safe, since another
+/// thread of the host may be in setenv(3).
+void keep_mark(char* value) noexcept;
+
 // signal_waits.cpp
 
 /// For a signal that the calling thread blocks: takes back what an engine has sent. What others sent goes on waiting.

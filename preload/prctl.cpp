@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 
@@ -14,6 +13,8 @@ namespace flameprobe {
 namespace {
 
 int (*next_prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long) = nullptr;
+constexpr char mark_begin[] = "FLAMEPROBE_ROOT=";
+constinit char* mark = nullptr;  // what follows that in the environment
 
 void give_up_signals() noexcept {
     const int saved = errno;
@@ -25,9 +26,10 @@ void give_up_signals() noexcept {
 /// so to forked ones, and to others the mark that they find in their environment (session/family.cpp).
 void tell_descendants_of_reaper() noexcept {
     if (const flameprobe_core* core = core_if_loaded()) core->take_orphans();
-    char* const mark = ::getenv("FLAMEPROBE_ROOT");
-    char* const point = mark == nullptr ? nullptr : mark + ::strspn(mark, "0123456789:");
-    if (point != nullptr && *point == '.') *point = ',';
+    // A host may have written its title over its first environment.
+    if (mark == nullptr || ::strncmp(mark - sizeof mark_begin + 1, mark_begin, sizeof mark_begin - 1) != 0) return;
+    char* const point = mark + ::strspn(mark, "0123456789:");
+    if (*point == '.') *point = ',';
 }
 
 void read_no_counter() noexcept {
@@ -37,6 +39,9 @@ void read_no_counter() noexcept {
 }
 
 }  // namespace
+
+void keep_mark(char* value) noexcept { mark = value; }
+
 }  // namespace flameprobe
 
 using namespace flameprobe;

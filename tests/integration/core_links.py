@@ -23,6 +23,8 @@ if not any("core" in name for name in files):
 # getenv(3) is not safe beside the host's setenv: the collector has what was read while the core was loaded.
 problems += [f"{path} calls getenv: see src/session/at_load.hpp" for path in src.glob("*/**/*.cpp")
              if path.relative_to(src).parts[0] not in OURS_ELSEWHERE and path.name not in ("at_load.cpp", "family.cpp") and "getenv(" in path.read_text()]
+problems += [f"{path} calls getenv in a thread of the host: see preload/load.cpp" for path in src.parent.glob("preload/**/*.cpp")
+             if path.name != "load.cpp" and "getenv(" in path.read_text()]
 for folder in OURS_ELSEWHERE:
     names = {path.name for path in (src / folder).glob("*.cpp")} - {path.name for path in src.glob("*/*.cpp") if path.parent.name not in OURS_ELSEWHERE}
     problems += [f"{name} of src/{folder} is linked" for name in files if name in names or f"{folder}-unity" in name]
