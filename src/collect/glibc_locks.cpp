@@ -175,6 +175,8 @@ bool LockFunctions::read(const CodeRegion& region, Library& library) {
 }
 
 LockFunctions::Library* LockFunctions::library_of(std::uint32_t region_id, std::uint64_t address) {
+    constexpr std::size_t most = 1024;  // a library that is opened again and again has a new region each time
+    if (libraries_.size() == most && !libraries_.contains(region_id)) libraries_.clear();
     const auto [known, is_new] = libraries_.try_emplace(region_id);
     Library& library = known->second;
     const CodeRegion* const region = is_new ? map_.find(address) : nullptr;

@@ -65,8 +65,9 @@ void Log::warn_once(const std::string& text) {
 }
 
 bool Log::is_new(const std::string& text) {
+    constexpr std::size_t most = 1000;  // of one that names threads or places there may be any number
     const std::scoped_lock lock(mutex_);
-    return told_.insert(text).second;
+    return told_.size() < most && told_.insert(text).second;
 }
 
 void Log::show(const std::string& line) {

@@ -182,6 +182,8 @@ Result<void> ProfileSeries::next(const Engine& engine, const Drain& drain, const
 
 std::string ProfileSeries::dump(const std::string& wanted, const Drain& drain) {
     const std::string stem = dumped_.contains(wanted) ? wanted : unused_stem(wanted, options_.formats, older_);
+    constexpr std::size_t most = 4096;  // then a name is taken for one that is not this process's own
+    if (dumped_.size() == most) dumped_.clear();
     dumped_.insert(stem);
     if (options_.formats.empty()) return {};
     const auto drawn = draw({recording_->file().path(), stem, true}, options_, {alive_, drain});

@@ -208,3 +208,14 @@ TEST_CASE("a command keeps its empty arguments") {
     CHECK(command_text("./server\0"sv) == "./server");
     CHECK(command_text("nginx: worker process\0\0\0\0\0"sv) == "nginx: worker process");
 }
+
+TEST_CASE("what may be said again and again is said once, and no more than a thousand such things") {
+    const Folder folder;
+    Log log(LogMode::file, folder / "log");
+    for (int turn = 0; turn < 2; ++turn)
+        for (int number = 0; number < 1500; ++number) log.warn_once("thread " + std::to_string(number));
+    std::ifstream lines(folder / "log");
+    int count = 0;
+    for (std::string line; std::getline(lines, line);) ++count;
+    CHECK(count == 1000);
+}
