@@ -104,7 +104,7 @@ constexpr long of_luxury[] = {
     SYS_dup3,        SYS_getsockopt,
     SYS_socket,      SYS_socketpair,
     SYS_bind,        SYS_listen,
-    SYS_chdir,
+    SYS_chdir,       SYS_pidfd_send_signal,
 };
 
 constexpr std::size_t numbers = 512;

@@ -165,6 +165,15 @@ private:
     std::uint64_t step_cpu_ns_ = 0, cpu_ns_ = 0, seen_ns_ = monotonic_ns();
 };
 
+/// What was given up would write its results beside those of whoever draws the run after it. Its number is its own
+/// still: it has the other end of the pipe open after the descriptor of a process was taken.
+void end_program(const Descriptor& from, int process) {
+    if (process <= 0 || (is_in_host_process() && filter_kills_for({SYS_pidfd_open, SYS_pidfd_send_signal}))) return;
+    const Descriptor life(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
+    pollfd pipe{from.get(), POLLIN, 0};
+    if (life && ::poll(&pipe, 1, 0) == 0) ::syscall(SYS_pidfd_send_signal, life.get(), SIGKILL, nullptr, 0L);
+}
+
 Result<Drawn> read_answers(const Descriptor& from, int process, const WhileDrawing& watch) {
     Drawn drawn;
     std::string text;
@@ -176,8 +185,9 @@ Result<Drawn> read_answers(const Descriptor& from, int process, const WhileDrawi
         if (watch.meanwhile) watch.meanwhile();
         if (polled <= 0) {
             if (headway.look()) watch.alive();
-            if (headway.is_still()) return Error{std::string(program_name) + " does not go on"};
-            continue;
+            if (!headway.is_still()) continue;
+            end_program(from, process);
+            return Error{std::string(program_name) + " does not go on"};
         }
         headway.step();
         char piece[4096];

@@ -11,7 +11,7 @@ import struct
 import subprocess
 import time
 
-from harness import BUILD, COMMAND, Case, host, profiled, run, sized
+from harness import BUILD, COMMAND, Case, host, profiled, run, sized, wait_until
 from test_plants import NOBODY, SECRET, fingerprint
 
 WORK = [host("ends"), "return", "150"]
@@ -216,5 +216,4 @@ class Held(Folder):
         ran = run(WORK, self.place, profiled(OUT=self.place / "x", FREQ=499, KERNEL="off") | {"LD_PRELOAD": str(place / "libflameprobe.so")}, timeout=60)
         self.assertEqual((ran.returncode, ran.timed_out), (6, False), ran.stderr)
         self.assertIn("does not go on", ran.stderr)
-        for line in subprocess.run(["pgrep", "-f", str(place / "flameprobe-draw")], capture_output=True, text=True, check=False).stdout.split():
-            os.kill(int(line), signal.SIGKILL)
+        wait_until(lambda: not subprocess.run(["pgrep", "-f", str(place / "flameprobe-draw")], capture_output=True, check=False).stdout, 10)
