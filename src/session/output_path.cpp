@@ -106,7 +106,7 @@ std::uint64_t first_window_ns(std::uint64_t every_ns) {
 void publish_window(const std::string& path) {
     const auto name = path.rfind('/') + 1;
     if (path[name] != '.') return;
-    ::rename(path.c_str(), (path.substr(0, name) + path.substr(name + 1)).c_str());
+    if (const auto directory = OutputDirectory::of(path)) directory->rename(path.substr(name), path.substr(name + 1));
 }
 
 }  // namespace flameprobe

@@ -391,11 +391,13 @@ class Compare(BenchCase):
     def test_bad_input(self):
         old = self.made("old", 1)
         (self.directory / "x.json").write_text("{}")
+        os.mkfifo(self.fresh_directory("waits") / "report.json")
         for argv, status, message in ((["only-one"], 2, "name two"), ([old, old, "-o", "x.txt"], 2, "has to end in .md"),
                                       ([old, old, "--fail-above", "much"], 2, "has to be a percentage"),
                                       ([old, old, "--fdr", "200"], 2, "percentages from 0 to 100"),
                                       ([old, "none"], 1, "none"), ([old, "x.json"], 1, "is no report.json"),
-                                      ([old, self.directory], 1, "report.json: cannot be read")):
+                                      ([old, self.directory], 1, "report.json: cannot be read"),
+                                      ([old, "waits"], 1, "report.json: cannot be read")):
             with self.subTest(argv=argv):
                 done = run([COMMAND, "compare", *argv], self.directory)
                 self.assertEqual(done.returncode, status, done.stderr)

@@ -9,14 +9,13 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <filesystem>
-#include <system_error>
 #include <vector>
 
 #include "base/descriptor.hpp"
 #include "base/number.hpp"
 #include "base/proc.hpp"
 #include "close_from.hpp"
+#include "outside/own_directory.hpp"
 
 namespace flameprobe {
 
@@ -107,8 +106,8 @@ void remove_when_unused(const std::string& directory, const Born& command, int i
     }
     for (auto users = users_of(directory, command); !users.empty(); users = users_of(directory, command))
         wait_for_one(users);
-    std::error_code failed;
-    std::filesystem::remove_all(directory, failed);
+    if (const auto own = OwnDirectory::open(directory)) static_cast<void>(own->clear());
+    ::rmdir(directory.c_str());
 }
 
 }  // namespace

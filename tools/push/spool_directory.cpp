@@ -37,8 +37,7 @@ std::vector<Window> sorted(std::vector<Window> windows) {
 }
 
 void write_file(int directory, const std::string& name, const std::string& text) {
-    const std::string temporary = ".new." + name;
-    ::unlinkat(directory, temporary.c_str(), 0);
+    const std::string temporary = ".new." + chance_name();  // where several users write, none takes it before
     Descriptor file(::openat(directory, temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!file) return;
     const bool whole = ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());

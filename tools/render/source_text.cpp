@@ -1,9 +1,10 @@
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <set>
 
+#include "base/paths.hpp"
+#include "base/proc.hpp"
 #include "page_sources.hpp"
 
 namespace flameprobe {
@@ -47,13 +48,13 @@ private:
     }
     static std::vector<std::string> read(const fs::path& path) {
         std::vector<std::string> lines;
-        if (path.empty()) return lines;
-        std::ifstream file(path, std::ios::binary);
-        for (std::string line; std::getline(file, line);) {
-            if (line.ends_with('\r')) line.pop_back();
-            if (line.size() > longest_line) line.resize(longest_line);
-            lines.push_back(std::move(line));
+        const auto text = path.empty() ? std::nullopt : read_small_file(path.c_str());
+        if (!text) return lines;
+        for (std::string_view line : parts_of_list(*text, '\n')) {
+            if (line.ends_with('\r')) line.remove_suffix(1);
+            lines.emplace_back(line.substr(0, longest_line));
         }
+        if (lines.back().empty()) lines.pop_back();
         return lines;
     }
 

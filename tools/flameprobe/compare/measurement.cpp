@@ -3,10 +3,10 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
+
+#include "base/proc.hpp"
 
 namespace flameprobe::compare {
 
@@ -82,13 +82,11 @@ Result<Measurement> parse_measurement(const std::string& text, const std::string
 
 Result<Measurement> read_measurement(const std::string& path) {
     const std::string report = is_directory(path) ? path + "/report.json" : path;
-    std::ifstream file(report, std::ios::binary);
-    if (!file)
+    const auto text = read_small_file(report.c_str());
+    if (!text)
         return Error{report + ": cannot be read" +
                      (report == path ? "" : "; a directory has to be one that flameprobe bench made")};
-    std::ostringstream text;
-    text << file.rdbuf();
-    return parse_measurement(text.str(), report);
+    return parse_measurement(*text, report);
 }
 
 namespace {
