@@ -142,7 +142,10 @@ std::string RunFolder::give_out_only() const {
     const auto folder = open();
     const std::vector<std::string> names = folder ? folder->profiles() : std::vector<std::string>();
     const std::string result = stem_ + ".fprobe";
-    if (names.size() != 1 || folder->has_growing() || !folder->move_out(names.front(), result)) return path();
+    const auto directory = OutputDirectory::of(result);
+    const bool is_out = names.empty() && directory && is_of_ours(directory->open(last_name(result), O_RDONLY));
+    if (!is_out && (names.size() != 1 || folder->has_growing() || !folder->move_out(names.front(), result)))
+        return path();
     remove_if_empty();
     return result;
 }

@@ -27,8 +27,8 @@ public:
     /// Makes it another user's, with what this process's user has in it.
     void give_to(uid_t user) const;
     void remove_if_empty() const;
-    /// Where no program can be started: a profile that is the only one becomes the result, STEM.fprobe. Gives the path
-    /// of what there is.
+    /// Where the program that draws has not done so: a profile that is the only one becomes the result, STEM.fprobe, if
+    /// it has not yet. Gives the path of what there is.
     std::string give_out_only() const;
 
     /// STEM of the results, after find() or make().
