@@ -87,6 +87,21 @@ class InstallStep(Case):
         self.assertRegex(printed, "apt-get update failed, as said above. As root:")
 
 
+class ConfigureStep(Case):
+    """tools/configure, with a program in the place of meson."""
+
+    def test_again(self):
+        """tools/install goes on with what tools/demo compiled: told its kind of build again, meson changes the optimization."""
+        (self.directory / "meson").write_text('#!/bin/sh\nmkdir -p build; echo >build/build.ninja; echo "$@" >>said\n')
+        (self.directory / "meson").chmod(0o755)
+        for options in ([], ["--prefix=/opt/a"]):
+            done = run([ROOT / "tools" / "configure", "build", *options], self.directory, env={"PATH": f"{self.directory}:/usr/bin:/bin"})
+            self.assertEqual(done.returncode, 0, done.stderr)
+        first, again = (self.directory / "said").read_text().splitlines()
+        self.assertRegex(first, "--buildtype=release -Doptimization=2 -Dunity=on$")
+        self.assertEqual(again, f"setup --reconfigure build {ROOT} --prefix=/opt/a")
+
+
 def readme_commands():
     """As they stand in its section on installing: without their comments."""
     section = (ROOT / "README.md").read_text().split("## Install", 1)[1].split("\n## ", 1)[0]
