@@ -3,12 +3,10 @@
 #include <elf.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <utility>
 
 #include "base/debug_link.hpp"
-#include "unwind/inflate.hpp"
 
 namespace flameprobe {
 namespace {
@@ -154,31 +152,13 @@ namespace {
 
 constexpr char section_name[] = ".debug_frame";
 
-MemoryMap inflated(std::span<const std::byte> packed, std::uint64_t size) {
-    MemoryMap out = size <= most_bytes ? MemoryMap::reserve(size) : MemoryMap();
-    return out && inflate(packed, out.bytes()) ? std::move(out) : MemoryMap();
-}
-
-/// The section's bytes, decompressed; empty if there are none, or if they are compressed by zstd.
+/// The section's bytes; empty if there are none, or if they are compressed (docs/decisions/0016).
 MemoryMap contents(const ElfImage& image, const std::string& name) {
     const auto section = image.section(name);
-    if (!section || section->sh_size == 0 || section->sh_size > most_bytes) return {};
+    if (!section || section->sh_size == 0 || section->sh_size > most_bytes || (section->sh_flags & SHF_COMPRESSED) != 0)
+        return {};
     MemoryMap bytes = MemoryMap::reserve(section->sh_size);
-    if (!bytes || image.read(section->sh_offset, bytes.bytes()) != bytes.size()) return {};
-    if ((section->sh_flags & SHF_COMPRESSED) == 0) return bytes;
-    ByteReader in(bytes.bytes());
-    const auto header = in.fixed<Elf64_Chdr>();
-    if (!in.ok() || header.ch_type != ELFCOMPRESS_ZLIB) return {};
-    return inflated(bytes.bytes().subspan(in.position()), header.ch_size);
-}
-
-/// As Go's linker and gold named and compressed sections before there was a flag for it: "ZLIB", the size.
-MemoryMap old_contents(const ElfImage& image, const std::string& name) {
-    const MemoryMap bytes = contents(image, name);
-    ByteReader in(bytes.bytes());
-    if (in.u32() != std::bit_cast<std::uint32_t>(std::array{'Z', 'L', 'I', 'B'})) return {};
-    const std::uint64_t size = __builtin_bswap64(in.u64());
-    return in.ok() ? inflated(bytes.bytes().subspan(in.position()), size) : MemoryMap();
+    return bytes && image.read(section->sh_offset, bytes.bytes()) == bytes.size() ? std::move(bytes) : MemoryMap();
 }
 
 DebugLink debug_link(const ElfImage& image) {
@@ -216,7 +196,6 @@ DebugFrame::DebugFrame(const ElfImage& image, const std::string& path) {
 
 bool DebugFrame::read(const ElfImage& image) {
     bytes_ = contents(image, section_name);
-    if (!bytes_) bytes_ = old_contents(image, ".zdebug_frame");
     section_ = {bytes_.bytes(), 0, true};
     list_ = CfiList(section_, false);
     return static_cast<bool>(bytes_);
