@@ -26,7 +26,10 @@ bool StoryTeller::leads_on(NodeId node, const Path& path) const {
     if (role != Role::own && role != Role::library) return false;
     const std::string_view name = profile_.strings.view(profile_.functions[id].name);
     if (is_dispatch(name)) return true;
-    if (is_stand_in(name)) return !is_other_library(id, path);
+    // Without its debug information libc has no names for what starts threads and main: all of a program stands on it.
+    const bool starts =
+        path.empty() && child_[node] != 0 && is_libc(profile_.strings.view(profile_.functions[id].module));
+    if (is_stand_in(name)) return starts || !is_other_library(id, path);
     return std::ranges::any_of(path, [&](FunctionId before) {
         return before == shown_[id] ||
                (tells_[id] && is_closure_of(name, profile_.strings.view(profile_.functions[before].name)));

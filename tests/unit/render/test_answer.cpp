@@ -96,6 +96,17 @@ TEST_CASE("few samples bear no sentence: it says how long to run") {
     CHECK(answer(parts.profile) == "91 % in work");
 }
 
+TEST_CASE("libc's own names are not installed: what all of a program stands on is no answer") {
+    test::ProfileOf made;
+    made.stack({"t:t", "_start", "[libc.so.6+0x29c30]", "main", "serve"}, 20)
+        .stack({"t:t", "[libc.so.6+0x110771]", "[libc.so.6+0x92620]", "work"}, 60)
+        .stack({"t:t", "[libc.so.6+0x110771]", "[libc.so.6+0x92620]", "work", "rest"}, 20);
+    for (Function& function : made.profile.functions)
+        if (made.profile.strings.view(function.name).starts_with("[libc"))
+            function.module = made.profile.strings.intern("/usr/lib/x86_64-linux-gnu/libc.so.6");
+    CHECK(answer(made.profile) == "80 % in work: rest (20 %), 20 % in serve");
+}
+
 TEST_CASE("a callee with most of its caller goes on with the story, else its parts are told") {
     test::ProfileOf made;
     made.stack({"t:t", "main", "serve", "parse"}, 80).stack({"t:t", "main", "serve", "reply"}, 20);
