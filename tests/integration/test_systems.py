@@ -3,6 +3,7 @@ programs in the place of apt and sudo."""
 
 import shutil
 import unittest
+from pathlib import Path
 
 from harness import ROOT, SIZE, Case, run
 from machines import KEPT, RELEASES, Machine
@@ -99,6 +100,8 @@ class ConfigureStep(Case):
             self.assertEqual(done.returncode, 0, done.stderr)
         first, again = (self.directory / "said").read_text().splitlines()
         self.assertRegex(first, "--buildtype=release -Doptimization=2 -Dunity=on$")
+        if Path("/etc/debian_version").exists():
+            self.assertRegex(first, "--libdir=lib/[a-z0-9_]+-linux-gnu ")
         self.assertEqual(again, f"setup --reconfigure build {ROOT} --prefix=/opt/a")
 
 
