@@ -135,7 +135,8 @@ Result<PageData> page_data(const NamedProfile& profile, const Palette& palette, 
                   {"own", options.own_code},    {"fold", options.fold_glue}, {"chains", !options.every_frame}};
     if (options.by_weight) facts["byName"] = !*options.by_weight;
     facts["folding"] = folding_json();
-    const PageNumbers numbers = add_functions(profile, palette, facts);
+    PageNumbers numbers = add_functions(profile, palette, facts);
+    if (sides != nullptr) numbers.row_of_node.clear();  // changes are of functions
     auto columns = page_columns(profile, numbers, sides);
     if (!columns) return columns.error();
     facts["shades"] = Json::array();

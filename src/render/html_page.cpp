@@ -95,7 +95,8 @@ std::string summary_table(const NamedProfile& profile) {
                "</td>";
     };
     for (std::size_t at = 0; at < shown; ++at) {
-        const auto& [call, row] = table.rows[at];
+        const std::string& call = table.rows[at].call;
+        const FunctionTotal& row = table.rows[at].total;
         out += "<tr>" + part(row.self) + part(row.total) + "<td>" +
                page_xml(call.empty() ? shorten(clean_text(short_name(profile, row.function)), 400) : call) +
                "</td></tr>\n";

@@ -25,15 +25,23 @@ public:
     std::uint32_t open(const NewBox& box) {
         const auto id = static_cast<std::uint32_t>(boxes++);
         if (id == 0) return id;
+        has_row_ = false;
         put_varint(up, last_depth_ + 1 - box.depth);
         last_depth_ = box.depth;
         depth = std::max(depth, box.depth);
         const bool function = box.kind == BoxKind::function;
         put_varint(fn, function ? numbers_.number_of[box.function] : numbers_.gathered);
-        if (!function) gathered_in_[box.parent] = id;
+        if (!function) {
+            gathered_in_[box.parent] = id;
+            put_row(0);
+        }
         return id;
     }
-    void node(std::uint32_t box, NodeId node) { box_of_[node] = box; }
+    /// A box's nodes come right after it; all have the row of the first.
+    void node(std::uint32_t box, NodeId node) {
+        box_of_[node] = box;
+        if (box != 0) put_row(numbers_.row_of_node.empty() ? 0 : numbers_.row_of_node[node]);
+    }
     void self(std::uint32_t /*box*/, std::uint64_t /*weight*/) {}
     bool full() const { return boxes > most_; }
 
@@ -50,16 +58,25 @@ public:
 
     std::uint32_t box_of(NodeId node) const { return box_of_[node]; }
 
-    std::string up, fn;
+    bool has_rows() const {
+        return std::ranges::any_of(row, [](char byte) { return byte != 0; });
+    }
+
+    std::string up, fn, row;
     std::uint64_t boxes = 0;
     std::uint32_t depth = 0;
 
 private:
+    void put_row(std::uint32_t number) {
+        if (!std::exchange(has_row_, true)) put_varint(row, number);
+    }
+
     const PageNumbers& numbers_;
     const std::uint64_t most_;
     std::vector<std::uint32_t> box_of_;
     std::unordered_map<std::uint32_t, std::uint32_t> gathered_in_;  // by the box below it
     std::uint32_t last_depth_ = 0;
+    bool has_row_ = false;  // the box that was opened last
 };
 
 void add_part(PageColumns& columns, const std::string& name, const std::string& bytes) {
@@ -203,6 +220,7 @@ Result<PageColumns> page_columns(const NamedProfile& profile, const PageNumbers&
         columns.min_width = min_width;
         add_part(columns, "up", sink.up);
         add_part(columns, "fn", sink.fn);
+        if (sink.has_rows()) add_part(columns, "row", sink.row);
         if (sides != nullptr) {
             add_side_counts(columns, *sides, profile, sink);
         } else {

@@ -9,6 +9,7 @@
 #include "render/kernel_work.hpp"
 #include "render/page_parts.hpp"
 #include "render/role.hpp"
+#include "render/table_rows.hpp"
 #include "render/text.hpp"
 
 namespace flameprobe {
@@ -129,6 +130,20 @@ PageNumbers add_functions(const NamedProfile& profile, const Palette& palette, J
     made.gathered =
         static_cast<std::uint32_t>(columns.add_other("[narrow frames]", no_kind, Role::note, Palette::plain_class()));
     into["narrow"] = made.gathered;
+    NodeRows rows = node_rows(profile);
+    into["rows"] = Json::array();
+    into["leads"] = Json::array();
+    for (const auto& [call, of, leads_on] : rows.rows) {
+        const FunctionId id = of.function;
+        const bool of_none = leads_on && roles[id] != Role::kernel;  // no function has this time
+        const Role role = of_none ? Role::note : roles[id];
+        const FrameKind kind = of_none ? FrameKind::note : role == Role::kernel ? FrameKind::kernel : FrameKind::user;
+        into["rows"].push_back(call.empty() ? std::size_t{made.number_of[id]}
+                                            : columns.add_other(call, static_cast<unsigned>(kind), role,
+                                                                palette.class_of(profile, id, role)));
+        if (leads_on) into["leads"].push_back(into["rows"].back());
+    }
+    made.row_of_node = std::move(rows.of_node);
     into["merged"] = add_thread_groups(profile, used, made.number_of, roles, palette, columns);
     columns.put(into);
     return made;

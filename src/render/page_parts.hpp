@@ -36,6 +36,8 @@ std::string process_rows(const NamedProfile& profile);
 ///   up      of each box but the root, depth first and children by name: how many levels it is further towards the root
 ///           than the first child of the box before it
 ///   fn      of each box but the root: `number_of[function]`, or the numbers that stand for what is no function
+///   row     of each box but the root, where any differs: the table's row that it belongs to, an index in the facts'
+///           "rows" and 1; 0 is its own function's
 ///   box     of each count: its box's index less that of the count before
 ///   thread  of each count
 ///   weight  of each count
@@ -53,12 +55,14 @@ struct PageColumns {
 };
 
 struct PageNumbers {
-    std::vector<std::uint32_t> number_of;  // of each function that is shown (shown_functions())
+    std::vector<std::uint32_t> number_of;    // of each function that is shown (shown_functions())
+    std::vector<std::uint32_t> row_of_node;  // as NodeRows has it, or empty
     std::uint32_t gathered = 0;
 };
 
-/// Adds "functions", "files", "modules", "all", "narrow" and "merged" to `into`. Functions are numbered by name; then
-/// come the root, gathered boxes and other boxes that are no function, and groups of threads with like names
+/// Adds "functions", "files", "modules", "all", "narrow", "rows", "leads" and "merged" to `into`. Functions are
+/// numbered by name; then come the root, gathered boxes and other boxes that are no function, and groups of threads
+/// with like names
 /// ("worker-*").
 PageNumbers add_functions(const NamedProfile& profile, const Palette& palette, nlohmann::ordered_json& into);
 

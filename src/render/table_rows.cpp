@@ -17,20 +17,46 @@ namespace {
 class Rows {
 public:
     explicit Rows(const NamedProfile& profile)
-        : profile_(profile), roles_(function_roles(profile)), shown_(shown_functions(profile)) {
-        weigh();
+        : profile_(profile),
+          roles_(function_roles(profile)),
+          shown_(shown_functions(profile)),
+          of_memory_(profile.has_run && counts_memory(profile.run)) {
         row_of_.resize(profile.nodes.size());
         const auto count = static_cast<NodeId>(profile.nodes.size());
         for (NodeId node = 1; node < count; ++node) row_of_[node] = row_at(node);
+    }
+    void sum() {
+        weigh();
         std::vector<std::uint32_t> open(rows_.size());
         walk_nodes(
-            profile.nodes, [&](NodeId node) { enter(node, open[row_of_[node]]); },
+            profile_.nodes, [&](NodeId node) { enter(node, open[row_of_[node]]); },
             [&](NodeId node) { --open[row_of_[node]]; });
     }
     std::vector<TableRow> take() { return std::move(rows_); }
     bool is_rest(std::size_t row) const { return rest_[row]; }
 
+    NodeRows of_nodes() const {
+        NodeRows found;
+        found.of_node.resize(row_of_.size());
+        std::vector<std::uint32_t> numbers(rows_.size());
+        for (NodeId node = 1; node < row_of_.size(); ++node) {
+            const std::size_t row = row_of_[node];
+            const FunctionId own = shown_[profile_.function_of(node)];
+            const bool is_own = rows_[row].call.empty() && rows_[row].total.function == own;
+            if (is_own || roles_[own] == Role::thread) continue;
+            if (numbers[row] == 0) {
+                found.rows.push_back(rows_[row]);
+                numbers[row] = static_cast<std::uint32_t>(found.rows.size());
+            }
+            found.of_node[node] = numbers[row];
+        }
+        return found;
+    }
+
 private:
+    static bool counts_memory(const RunInfo& run) {
+        return counts_bytes(run) || counts_living(run) || run.event.starts_with(event_name::alloc);
+    }
     void weigh() {
         self_.resize(profile_.nodes.size());
         ages_.resize(profile_.has_ages ? self_.size() : 0);
@@ -56,30 +82,34 @@ private:
             case Role::kernel:
                 return kernel_row(node);
             case Role::glue:
+                return caller_row(node, id);
             case Role::thread:
-                return named("start and wrappers", id, true);
+                return named(start, id, true);
             case Role::note:
             case Role::preempted:
-                return named(std::string(name), id, true);
+                return function(id, true);
             case Role::own:
             case Role::library:
                 break;
             default:
                 return function(id);
         }
-        if (is_allocator(name)) return named("[malloc and free]", id);
+        if (is_allocator(name)) return of_memory_ ? caller_row(node, id) : named("[malloc and free]", id);
         if (is_stand_in(name)) return nameless_row(node, id);
         return function(id);
     }
+    std::size_t caller_row(NodeId node, FunctionId id) {
+        const NodeId parent = profile_.nodes[node].parent;
+        return parent == 0 || rest_[row_of_[parent]] ? named(start, id, true) : row_of_[parent];
+    }
     /// The kernel's entry does not tell for what, so that is the first frame that does.
     std::size_t kernel_row(NodeId node) {
-        constexpr std::string_view entered = "[kernel]";
         const NodeId parent = profile_.nodes[node].parent;
         if (parent != 0 && roles_[profile_.function_of(parent)] == Role::kernel &&
             rows_[row_of_[parent]].call != entered)
             return row_of_[parent];
         const std::string_view work = kernel_work(profile_.name(profile_.nodes[node].frame));
-        return named(work.empty() ? std::string(entered) : "[kernel: " + std::string(work) + "]",
+        return named(work.empty() ? entered : "[kernel: " + std::string(work) + "]",
                      shown_[profile_.function_of(node)]);
     }
 
@@ -95,9 +125,9 @@ private:
         return named("in " + plain_name(profile_, caller) + ", " + nameless_file(profile_, id), id);
     }
 
-    std::size_t function(FunctionId id) {
+    std::size_t function(FunctionId id, bool rest = false) {
         const auto [at, is_new] = of_function_.try_emplace(id, rows_.size());
-        if (is_new) add({}, id, false);
+        if (is_new) add({}, id, rest);
         return at->second;
     }
     std::size_t named(const std::string& name, FunctionId id, bool rest = false) {
@@ -108,6 +138,7 @@ private:
     void add(const std::string& call, FunctionId id, bool rest) {
         rows_.emplace_back().call = call;
         rows_.back().total.function = id;
+        rows_.back().leads_on = call == start || call == entered;
         rest_.push_back(rest);
     }
     void enter(NodeId node, std::uint32_t& open) {
@@ -120,9 +151,12 @@ private:
         sum.total_hits = add_saturated(sum.total_hits, total_[node].hits);
     }
 
+    static constexpr const char *start = "start and wrappers", *entered = "[kernel]";
+
     const NamedProfile& profile_;
     std::vector<Role> roles_;
     std::vector<FunctionId> shown_;
+    bool of_memory_;
     std::vector<Amount> self_, total_;
     std::vector<Age> ages_;
     std::vector<std::size_t> row_of_;  // by node
@@ -138,21 +172,24 @@ FunctionTable table_rows(const NamedProfile& profile, bool by_total) {
     FunctionTable table;
     table.samples = total_weight(profile);
     if (profile.nodes.empty()) return table;
-    Rows rows(profile);
-    std::vector<TableRow> all = rows.take();
-    for (std::size_t at = 0; at < all.size(); ++at) {
-        // What only enters the kernel leads on to the rows of its calls.
-        if (all[at].call == "[kernel]") all[at].total.total = all[at].total.self;
-        if (all[at].total.total == 0) continue;
-        if (!rows.is_rest(at))
-            table.rows.push_back(std::move(all[at]));
-        else if (all[at].total.self != 0)
-            table.rest.push_back(std::move(all[at]));
-    }
     const auto name = [&](const TableRow& row) {
         return row.call.empty() ? std::string(profile.strings.view(profile.functions[row.total.function].name))
                                 : row.call;
     };
+    Rows rows(profile);
+    rows.sum();
+    std::vector<TableRow> all = rows.take();
+    for (std::size_t at = 0; at < all.size(); ++at) {
+        if (all[at].leads_on)
+            all[at].total.total = all[at].total.self, all[at].total.total_hits = all[at].total.self_hits;
+        if (all[at].total.total == 0) continue;
+        if (!rows.is_rest(at)) {
+            table.rows.push_back(std::move(all[at]));
+        } else if (all[at].total.self != 0) {
+            all[at].call = name(all[at]);
+            table.rest.push_back(std::move(all[at]));
+        }
+    }
     std::ranges::stable_sort(table.rows, [&](const TableRow& a, const TableRow& b) {
         const auto key = [&](const FunctionTotal& one) {
             return by_total ? std::pair(one.total, one.self) : std::pair(one.self, one.total);
@@ -163,6 +200,8 @@ FunctionTable table_rows(const NamedProfile& profile, bool by_total) {
                              [](const TableRow& a, const TableRow& b) { return a.total.self > b.total.self; });
     return table;
 }
+
+NodeRows node_rows(const NamedProfile& profile) { return Rows(profile).of_nodes(); }
 
 std::string rest_text(const FunctionTable& table) {
     std::string text;

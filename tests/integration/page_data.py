@@ -5,6 +5,9 @@ import json
 import re
 import zlib
 from collections import Counter
+from itertools import accumulate
+
+NO_ROWS = (5, 6)  # threads, and what is no frame
 
 
 def numbers(column):
@@ -42,6 +45,23 @@ class PageData:
             own[names[paths[box][-1]]] += weight
             total.update(dict.fromkeys({names[of] for of in paths[box]}, weight))
         self.functions = {name: [own[name], total[name]] for name in total}
+        self.rows = self.table(parts, paths)
+
+    def table(self, parts, paths):
+        """The rows of the table of functions, as the folded picture's page has them: {name: [own weight, total]} of names that only
+        one row has."""
+        facts, own, total = self.facts, Counter(), Counter()
+        numbers = parts.get("row", [0] * (len(paths) - 1))
+        rows = [[facts["all"]]]  # of each box's path
+        for levels, function, row in zip(parts["up"], parts["fn"], numbers):
+            rows.append([*rows[-1][:len(rows[-1]) - levels], facts["rows"][row - 1] if row else function])
+        for box, weight in zip(accumulate(parts["box"]), parts["weight"]):
+            own[rows[box][-1]] += weight
+            total.update(dict.fromkeys(rows[box], weight))
+        names, kinds = facts["functions"]["name"], facts["functions"]["kind"]
+        of = {row: [own[row], own[row] if row in facts["leads"] else total[row]] for row in total if kinds[row] not in NO_ROWS}
+        alike = Counter(names[row] for row in of)
+        return {names[row]: sums for row, sums in of.items() if alike[names[row]] == 1 and sums[1] > 0}
 
     @staticmethod
     def of_page(html):

@@ -158,20 +158,34 @@ class Totals(Case):
         self.assertTrue(info["Coverage"].startswith(f"sampled {duration(sampled)} of the process's "), info["Coverage"])
         for footer in (svg_footer(svg), page_footer(html)):
             self.assertEqual({label: footer[label] for label in ("Samples", "Coverage")}, {label: info[label] for label in ("Samples", "Coverage")})
-        # The table of a page without scripts, which has short names. --short-names makes one function of those that share one.
+        # The table of a page without scripts, which has short names.
         functions = page.facts["functions"]
+        short_of = {name: short or name for short, name in zip(functions["short"], functions["name"], strict=True)}
         shorts = Counter(short or name for short, name in zip(functions["short"], functions["name"], strict=True))
         rows = re.findall(r"<tr><td>([^<]* %)</td><td>([^<]* %)</td><td>([^<]*)</td></tr>", html)
         text = lambda part: f"{duration(part)} {percent(part, weight)}"
-        short = json.loads(render(result.path("fprobe"), "--short-names", "-f", "json", "-o", "-").stdout)["functions"]
-        shares = {(plain(row["name"]), text(row["self_ns"]), text(row["total_ns"])) for row in short}
+        shares = {(short_of[name], text(own), text(total)) for name, (own, total) in page.rows.items()}
         listed = {tuple(map(html_module.unescape, (name, own, total))) for own, total, name in rows}
         listed = {row for row in listed if shorts[row[0]] == 1}
         self.assertGreater(len(listed), 3)
         self.assertLessEqual(listed, shares)
         self.check_functions(result, told)
+        self.check_table(result.path("fprobe"), page)
         self.check_other_tables(result, told)
         return told
+
+    def check_table(self, file, page):
+        """The table of the terminal is the page's: each row and its numbers."""
+        lines = render(file, "--top", "100000", "--long-names").stdout.splitlines()
+        row = re.compile(r" *\S+(?: \S+)? +([\d.<>]+ ?%) +\S+(?: \S+)? +([\d.<>]+ ?%)  (.*?)(?:  \([^ ]*\))?$")
+        told = [row.match(line).groups() for line in lines[[line.endswith("  function") for line in lines].index(True) + 1:]]
+        alike = Counter(plain(name) for *_, name in told)
+        share = lambda part: f"{100 * part / page.weight:.2f}%"
+        both = {plain(name): (own, total) for own, total, name in told if alike[plain(name)] == 1 and plain(name) in page.rows}
+        self.assertGreater(len(both), 3)
+        self.assertEqual(sum(not name.startswith("[") for name in page.rows), sum(not name.startswith("[") for name in both))
+        wrong = {name: (shares, page.rows[name]) for name, shares in both.items() if shares != tuple(map(share, page.rows[name]))}
+        self.assertEqual(wrong, {})
 
     def check_other_tables(self, result, told):
         """Firefox's and OTLP's functions, a table of scopes, a picture for a README, and comparisons of the profile with itself."""

@@ -689,7 +689,7 @@ class HtmlTest(PageTest):
 
     def test_cutting_away(self):
         self.page.size(1300, 1600)
-        self.open(fragment="#view=table")
+        self.open(fragment="#view=table&chains=0")
         whole = {row[2]: row[:2] for row in self.rows()}
         self.open(fragment="#focus=Cart")
         self.assertIn("(35.09 %), 1,092 samples", self.text("share"))
@@ -699,7 +699,7 @@ class HtmlTest(PageTest):
         self.assertIn("(64.91 %), 2,020 samples", self.text("share"))
         self.assertNotIn("Cart::total", {row[2] for row in self.rows()})
         # What is hidden is its caller's own: malloc's and _int_malloc's time becomes operator new's.
-        self.open(fragment="#view=table&hide=malloc")
+        self.open(fragment="#view=table&chains=0&hide=malloc")
         rows = {row[2]: row[:2] for row in self.rows()}
         self.assertNotIn("malloc", rows)
         self.assertEqual(rows["operator new"], [whole["_int_malloc"][0], whole["operator new"][1]])
@@ -707,7 +707,7 @@ class HtmlTest(PageTest):
         self.settle()
         self.assertEqual({row[2]: row[:2] for row in self.rows()}, whole)
         # The kernel's functions, by the end of their names in folded text.
-        self.open(fragment="#view=table&hide=_%5C%5Bk%5C%5D$")
+        self.open(fragment="#view=table&chains=0&hide=_%5C%5Bk%5C%5D$")
         rows = {row[2]: row[:2] for row in self.rows()}
         self.assertEqual(set(whole) - set(rows), {"entry_SYSCALL_64", "do_syscall_64", "do_epoll_wait", "tcp_recvmsg", "futex_wait"})
         self.assertEqual(rows["recv"], [whole["recv"][1]] * 2)
@@ -715,6 +715,23 @@ class HtmlTest(PageTest):
         rows = {row[2]: row[:2] for row in self.rows()}
         self.assertNotIn("Json::escape", rows)
         self.assertEqual(rows["Json::dump"], ["8.55 %", "8.61 %"])
+
+    def test_what_the_picture_folds_is_one_row(self):
+        self.page.size(1300, 1600)
+        self.open(fragment="#view=table&chains=0")
+        every = {row[2]: row[:2] for row in self.rows()}
+        self.open(fragment="#view=table")
+        rows = {row[2]: row[:2] for row in self.rows()}
+        self.assertEqual(rows["[malloc and free]"][1], every["operator new"][1])
+        self.assertEqual(rows["[kernel]"], [every["entry_SYSCALL_64"][1]] * 2)
+        self.assertFalse({"operator new", "malloc", "entry_SYSCALL_64", "do_epoll_wait"} & set(rows))
+        # It has callers, as a function has; a search finds what it contains.
+        self.page.driver.find_element(By.XPATH, "//*[@id='functions']//*[@role='row'][contains(., '[malloc and free]')]").click()
+        self.settle()
+        self.assertEqual(self.text("chosen"), "[malloc and free]")
+        self.assertIn(rows["[malloc and free]"][1], self.text("chosen-numbers"))
+        self.open(fragment="#view=table&s=_int_malloc")
+        self.assertEqual({row[2] for row in self.rows()}, {"_int_malloc"})
 
     def test_the_menu_does_what_its_letters_do(self):
         self.open(fragment="#names=1")

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import {functionTable, largest, shareOf, weigh} from "../../../src/render/assets/page/walk.js";
+import {functionTable, largest, outermost, shareOf, weigh} from "../../../src/render/assets/page/walk.js";
 import {randomProfile} from "./random_profile.mjs";
 
-const plain = (profile) => ({hidden: new Uint8Array(profile.functionCount), alias: Uint32Array.from(profile.functions.kind, (_, fn) => fn)});
+const plain = (profile) => ({hidden: new Uint8Array(profile.functionCount), alias: Uint32Array.from(profile.functions.kind, (_, fn) => fn), rows: profile.fn});
 
 // As one would by hand: every count with every function of its stack, once.
 function tableByHand(profile, hidden, kept = () => true) {
@@ -30,6 +30,16 @@ for (const seed of [1, 2, 3, 4, 5]) {
     const rows = functionTable(profile, weigh(profile, {thread: -1}), shape);
     assert.deepEqual(withoutRoot(rows, profile), withoutRoot(tableByHand(profile, shape.hidden), profile));
   });
+  test(`what is one row of the table has the time of all its boxes once (${seed})`, () => {
+    // Function 4 and all that it calls is the row of 9, as the kernel below a call.
+    const shape = plain(profile), gathered = (stack) => stack.includes(4) ? [...stack.slice(0, stack.indexOf(4)), 9] : stack;
+    shape.rows = Uint16Array.from(profile.fn, (fn, box) => profile.stackOf(box).includes(4) ? 9 : fn);
+    const byHand = {...profile, stackOf: (box) => gathered(profile.stackOf(box))}, total = weigh(profile, {thread: -1});
+    const rows = functionTable(profile, total, shape);
+    assert.deepEqual(withoutRoot(rows, profile), withoutRoot(tableByHand(byHand, shape.hidden), profile));
+    const found = outermost(profile, total, shape, 9).reduce((sum, box) => sum + total[box], 0);
+    assert.equal(found, rows.find(({fn}) => fn === 9).total);
+  });
   test(`of a thread and a stretch of time (${seed})`, () => {
     const shape = plain(profile), rows = functionTable(profile, weigh(profile, {thread: 1, range: [2, 5]}), shape);
     const kept = (at) => profile.countThread[at] === 1 && profile.countBin[at] >= 2 && profile.countBin[at] < 5;
@@ -52,12 +62,12 @@ for (const seed of [1, 2, 3, 4, 5]) {
     assert.equal(total[0], byHand);
   });
   test(`the largest value of a function's stacks (${seed})`, () => {
-    const ages = Float64Array.from(profile.countBox, (box, at) => (box * 31 + at * 17) % 97), {alias} = plain(profile);
+    const ages = Float64Array.from(profile.countBox, (box, at) => (box * 31 + at * 17) % 97), shape = plain(profile);
     const byHand = new Float64Array(profile.functionCount);
     profile.countBox.forEach((box, at) => {
       if (profile.countThread[at] === 1) for (const fn of profile.stackOf(box)) byHand[fn] = Math.max(byHand[fn], ages[at]);
     });
-    const found = largest(profile, {thread: 1}, ages, alias);
+    const found = largest(profile, {thread: 1}, ages, shape);
     found[profile.fn[0]] = 0;
     assert.deepEqual(found, byHand);
   });

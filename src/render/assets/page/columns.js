@@ -16,7 +16,7 @@ function nameColumn(page, title) {
   return {title: "Function", key: "name", value: (row) => page.name(row.fn), fill: (cell, row, room) => {
     element(cell, "em", {}).style.background = page.color(row.fn);
     cell.append(page.fitted(row.fn, room - NAME_ROOM));
-    cell.title = title(page.profile.name(row.fn).slice(0, LONGEST_TITLE));
+    cell.title = title(page.profile.name(row.fn).slice(0, LONGEST_TITLE), row.fn);
   }};
 }
 function shareColumns(page, of = percent) {
@@ -44,5 +44,5 @@ export function functionColumns(page) {
 // Beside the graph.
 export function fewColumns(page) {
   return [...(page.compare ? page.compare.fewColumns() : shareColumns(page, roundShare)),
-    nameColumn(page, (name) => `${name}\nClick: find it in the graph, and again: no longer`)];
+    nameColumn(page, (name, fn) => `${name}\nClick: ${page.profile.isGathered(fn) ? "its callers" : "find it in the graph, and again: no longer"}`)];
 }

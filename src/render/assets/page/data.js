@@ -109,6 +109,7 @@ class Profile {
     this.size = data.boxes;
     this.functionCount = this.functions.name.length;
     this.readBoxes(parts.up, parts.fn);
+    this.rowOf = parts.row ? this.readRows(parts.row) : null;
     this.readCounts(parts);
     this.steps = parts.stepBox ? readSteps(parts) : null;  // of a heap
     // Siblings are in the order of their functions' numbers, which is that of names; a group has its first member's
@@ -139,6 +140,21 @@ class Profile {
     }
     while (level >= 0) end[open[level--]] = size;
   }
+  // The function whose row in the table each box belongs to: the kernel below a call is one, as is an allocator.
+  readRows(row) {
+    const {fn, rows, size} = this, of = new fn.constructor(size);
+    of[0] = fn[0];
+    for (let box = 1; box < size; box++) {
+      const number = row.next();
+      of[box] = number ? rows[number - 1] : fn[box];
+    }
+    this.gathers = Uint8Array.from(this.functions.name, () => 0);
+    for (const fn of rows) this.gathers[fn] = 1;
+    for (const of of fn) this.gathers[of] = 0;
+    return of;
+  }
+  // Whether a row of the table is of several functions, and has no box of its own.
+  isGathered(fn) { return this.rowOf !== null && this.gathers[fn] === 1; }
   readCounts({box, thread, weight, bin, side, hits, age, oldest}) {
     const counts = weight.length();
     this.countBox = new Int32Array(counts);

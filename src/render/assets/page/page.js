@@ -16,7 +16,7 @@ import {SourceView} from "./source.js";
 import {State, VIEWS} from "./state.js";
 import {Memory, Sums} from "./sums.js";
 import {Table} from "./table.js";
-import {TimeTree} from "./time_tree.js";
+import {busiestThread, TimeTree} from "./time_tree.js";
 import {Timeline} from "./timeline.js";
 import {fit, fitName} from "../shared/labels.js";
 import {find, roundShare} from "./tools.js";
@@ -155,7 +155,7 @@ export class Page {
     const notes = this.compare ? [] : [({fn}) => this.profile.isNoFunction(fn), (rows) => `${roundShare(rows.reduce((all, {self}) => all + self, 0), this.sums.all)} in no function: last rows`];
     this.functions = new Table(find("functions"), "Functions. Arrow keys choose, Enter opens callers and callees.", functionColumns(this), (row) => this.openSandwich(row.fn), ...notes);
     find("functions").classList.toggle("aged", this.profile.countAge !== null);
-    this.few = new Table(find("beside"), "Functions. Arrow keys choose, Enter finds one in the graph.", fewColumns(this), (row) => finder.pick(row.fn), ...notes);
+    this.few = new Table(find("beside"), "Functions. Arrow keys choose, Enter finds one in the graph.", fewColumns(this), ({fn}) => this.profile.isGathered(fn) ? this.openSandwich(fn) : finder.pick(fn), ...notes);
     this.callTree = new CallTree(find("tree"), this, (node) => this.zoomTo(node));
   }
 
@@ -260,10 +260,7 @@ export class Page {
   tree(total) { return LazyTree[this.state.reverse ? "leaves" : "roots"](this.profile, total, this.sums.shape, this.state); }
   // The flame chart of the selected thread, or of the busiest.
   chart() {
-    const {profile, state} = this, use = new Float64Array(profile.threads.length), [from, to] = state.range || [0, Infinity];
-    // Any that ran then comes before those that did not.
-    profile.countThread.forEach((thread, at) => { use[thread] += profile.countWeight[at] * (profile.countBin[at] >= from && profile.countBin[at] < to ? 1 : 1e-12); });
-    const thread = state.thread >= 0 ? state.thread : use.indexOf(use.reduce((a, b) => Math.max(a, b)));
+    const {profile, state} = this, thread = state.thread >= 0 ? state.thread : busiestThread(profile, state.range);
     find("caption-before").textContent = `Over time: ${profile.threadName(thread)}; each column shows the stack with most of its time, blank: it has none`;
     return new TimeTree(profile, this.sums.shape, thread, this.sums.kept, state.range, this.timeline.stepsIn(state.range));
   }
@@ -276,15 +273,14 @@ export class Page {
   showTable() {
     const {hits} = this.finder;
     if (this.compare) return this.functions.show(this.compare.rows(hits));
-    const rows = this.sums.rows();
-    this.functions.show(hits ? rows.filter((row) => hits[row.fn]) : rows.slice());
+    this.functions.show(hits ? this.sums.everyRow().filter((row) => hits[row.fn]) : this.sums.rows().slice());
   }
   showSandwich() {
     const rows = this.sums.rows(), {profile, state} = this;
     const weight = (row) => this.compare ? Math.abs(row.self.difference) : row.self;
     const fn = state.fn < 0 ? (rows.length ? rows.reduce((a, b) => weight(b) > weight(a) ? b : a).fn : -1) : state.fn;
     if (fn < 0) return;
-    const found = rows.find((one) => one.fn === fn), row = found || {self: 0, total: 0};
+    const found = this.sums.rowOf(fn), row = found || {self: 0, total: 0};
     find("chosen").textContent = profile.name(fn);
     if (this.compare) find("chosen-numbers").textContent = found ? `${this.compare.text(found.total)}; self ${this.compare.text(found.self)}` : "";
     else find("chosen-numbers").textContent = [profile.told(row.total, this.sums.all, this.sums.hitsOf(row).total, row.self), profile.place(fn)].filter(Boolean).join(", ");

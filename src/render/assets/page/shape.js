@@ -1,5 +1,5 @@
 // Which functions are shown, and as what: {hidden, alias} by function, `inner` by box or null, and whether a function that
-// calls itself is one box.
+// calls itself is one box. `rows`: by box, the function in whose row of the table its own time is.
 import {GLUE, INLINED, KERNEL, LIBRARY, NO_KIND, THREAD} from "./data.js";
 import {matcher} from "./tools.js";
 
@@ -11,12 +11,12 @@ function innerOf(profile) {
   return inner;
 }
 
-export function shapeOf(profile, {fold, inlined, hide, merge, own}) {
+export function shapeOf(profile, {fold, inlined, hide, merge, own, chains}) {
   const {kind, role} = profile.functions;
   const marked = hide ? profile.matching(matcher(hide, true).test) : null;
   const hidden = Uint8Array.from(kind, (of, fn) => of !== NO_KIND && of !== THREAD &&
     (fold && role[fn] === GLUE || !inlined && of === INLINED || marked !== null && marked[fn] === 1) ? 1 : 0);
   const alias = Uint32Array.from(kind, (_, fn) => fn);
   if (merge) for (const [fn, group] of profile.merged) alias[fn] = group;
-  return {hidden, alias, inner: own ? innerOf(profile) : null, recursion: fold};
+  return {hidden, alias, inner: own ? innerOf(profile) : null, recursion: fold, rows: chains && profile.rowOf || profile.fn};
 }

@@ -50,8 +50,8 @@ export class Sums {
   }
   // A key that changes with every input of graphs and tables.
   get key() {
-    const {thread, scope, focus, ignore, time, fold, own, inlined, hide, merge, side} = this.state;
-    return [thread, scope, focus, ignore, time, fold, own, inlined, hide, merge, side].join("\n");
+    const {thread, scope, focus, ignore, time, fold, own, chains, inlined, hide, merge, side} = this.state;
+    return [thread, scope, focus, ignore, time, fold, own, chains, inlined, hide, merge, side].join("\n");
   }
   get shape() {
     if (this.memory.changed("shape", this.key)) this.lastShape = shapeOf(this.profile, this.state);
@@ -62,21 +62,29 @@ export class Sums {
     if (this.memory.changed("table", this.key)) this.lastRows = this.compare ? this.compare.sides.table(this.shape) : functionTable(this.profile, this.total, this.shape);
     return this.lastRows;
   }
+  // The row of a function, which the table may have in another's.
+  rowOf(fn) {
+    const has = (row) => row.fn === fn;
+    return this.rows().find(has) ?? (this.compare ? undefined : this.everyRow().find(has));
+  }
+  // Of every function, as in a search: that finds what other rows contain.
+  everyRow() { return functionTable(this.profile, this.total, this.shapeOf({every: true})).map((row) => ({...row, every: true})); }
+  shapeOf(row) { return row.every ? {...this.shape, rows: this.profile.fn} : this.shape; }
   // Of what a row has alive at the end: its {mean, oldest} age. Null: another moment is chosen.
   ageOf(row) {
     const {profile} = this;
     if (this.state.range) return null;
-    if (this.memory.changed("ages", this.key)) {
-      const aged = weigh(profile, this.choice, profile.countAge);
-      this.aged = new Map(functionTable(profile, aged, this.shape).map(({fn, total}) => [fn, total]));
-      this.oldest = largest(profile, this.choice, profile.countOldest, this.shape.alias);
+    if (this.memory.changed("ages", this.key, row.every)) {
+      const aged = weigh(profile, this.choice, profile.countAge), shape = this.shapeOf(row);
+      this.aged = new Map(functionTable(profile, aged, shape).map(({fn, total}) => [fn, total]));
+      this.oldest = largest(profile, this.choice, profile.countOldest, shape);
     }
     return {mean: (this.aged.get(row.fn) || 0) / row.total, oldest: this.oldest[row.fn]};
   }
   // {self, total} of a row as numbers of samples.
   hitsOf(row) {
     if (!this.profile.countHits) return row;
-    if (this.memory.changed("hit rows", this.key)) this.hitRows = new Map(functionTable(this.profile, this.hits, this.shape).map((one) => [one.fn, one]));
+    if (this.memory.changed("hit rows", this.key, row.every)) this.hitRows = new Map(functionTable(this.profile, this.hits, this.shapeOf(row)).map((one) => [one.fn, one]));
     return this.hitRows.get(row.fn) || {self: 0, total: 0};
   }
   hitsIn(tree, node) { return node.hits ?? (this.profile.countHits ? tree.sum(node, this.hits) : node.total); }

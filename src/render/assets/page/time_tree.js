@@ -101,3 +101,10 @@ function heaviest(samples) {
     left = most;
   }
 }
+
+// The thread with most of the time of a stretch. Any that ran then comes before those that did not.
+export function busiestThread({threads, countThread, countBin, countWeight}, range) {
+  const use = new Float64Array(threads.length), [from, to] = range || [0, Infinity];
+  countThread.forEach((thread, at) => { use[thread] += countWeight[at] * (countBin[at] >= from && countBin[at] < to ? 1 : 1e-12); });
+  return use.indexOf(use.reduce((a, b) => Math.max(a, b)));
+}

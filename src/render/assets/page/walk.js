@@ -38,13 +38,14 @@ export function weigh(profile, choice, weights = profile.countWeight) {
   return total.subarray(0, size);
 }
 
-// The largest `values`, which are of each count, of those that the choice keeps, by function.
-export function largest(profile, choice, values, alias) {
-  const {size, parents, fn, countBox, countThread} = profile, kept = keptBoxes(profile, choice, new Uint8Array(size));
+// The largest `values`, which are of each count, of those that the choice keeps, by row of the table.
+export function largest(profile, choice, values, {alias, rows}) {
+  const {size, parents, countBox, countThread} = profile, kept = keptBoxes(profile, choice, new Uint8Array(size));
   const most = new Float64Array(size), of = new Float64Array(profile.functionCount);
   countBox.forEach((box, at) => { if (kept[box] && !(choice.thread >= 0 && countThread[at] !== choice.thread)) most[box] = Math.max(most[box], values[at]); });
   for (let box = size - 1; box > 0; box--) {
-    of[alias[fn[box]]] = Math.max(of[alias[fn[box]]], most[box]);
+    const row = alias[rows[box]];
+    of[row] = Math.max(of[row], most[box]);
     most[parents[box]] = Math.max(most[parents[box]], most[box]);
   }
   return of;
@@ -62,18 +63,17 @@ export function shareOf(profile, total, marks) {
   return share;
 }
 
-// Self and total of every function that is shown; a recursion's time counts once. Time of hidden functions is their
-// caller's own.
-export function functionTable(profile, total, shape) {
-  const {size, end, fn, functions} = profile, {hidden, inner, alias} = shape, functionCount = profile.functionCount;
+// Self and total of every row of the table; a recursion's time counts once. Time of hidden functions is their caller's own.
+export function functionTable(profile, total, {hidden, inner, alias, rows: rowOf}) {
+  const {size, end, fn, functions} = profile, functionCount = profile.functionCount;
   const self = new Float64Array(functionCount), sum = new Float64Array(functionCount), until = new Int32Array(functionCount);
   const open = new Int32Array(profile.depth + 2), openFn = new Int32Array(profile.depth + 2);
   let level = -1;
   for (let box = 0; box < size; box++) {
     if (total[box] === 0) { box = end[box] - 1; continue; }
     while (level >= 0 && end[open[level]] <= box) level--;
-    const of = alias[fn[box]];
-    if (hidden[of] || inner && inner[box]) continue;
+    if (hidden[alias[fn[box]]] || inner && inner[box]) continue;
+    const of = alias[rowOf[box]];
     if (level >= 0) self[openFn[level]] -= total[box];
     self[of] += total[box];
     if (box >= until[of]) {
@@ -85,17 +85,18 @@ export function functionTable(profile, total, shape) {
   }
   const rows = [];
   for (let of = 0; of < functionCount; of++) {
+    if (profile.leads?.includes(of)) sum[of] = self[of];  // to other rows
     if (sum[of] > 0 && functions.kind[of] !== NO_KIND && functions.kind[of] !== THREAD) rows.push({fn: of, self: self[of], total: sum[of]});
   }
   return rows;
 }
 
-// The boxes of a function without a caller that is the same function, so that its time counts once.
-export function outermost(profile, total, shape, wanted) {
+// The boxes of a function, or of a row of the table, without a caller that is the same one, so that its time counts once.
+export function outermost(profile, total, {alias, rows}, wanted) {
   const {size, end, fn} = profile, found = [];
   for (let box = 1; box < size; box++) {
     if (total[box] === 0) { box = end[box] - 1; continue; }
-    if (shape.alias[fn[box]] !== wanted) continue;
+    if (alias[fn[box]] !== wanted && alias[rows[box]] !== wanted) continue;
     found.push(box);
     box = end[box] - 1;
   }
