@@ -127,8 +127,9 @@ bool set_signal(Text text, Options& options) {
 }
 
 bool set_stack(Text text, Options& options) {
-    if (!whole_number(text, 1024, most_stack_bytes, options.stack_bytes)) return false;
-    options.stack_bytes &= ~7U;
+    std::uint64_t bytes = 0;
+    if (!quantity(text, {{"K", kilo}, {"M", mega}, {"", 1}}, 1024, most_stack_bytes, bytes)) return false;
+    options.stack_bytes = static_cast<std::uint32_t>(bytes) & ~7U;
     return true;
 }
 
@@ -179,7 +180,7 @@ std::vector<Setting> make_settings() {
              return choose(text, {{"auto", false}, {"dwarf", false}, {"fp", true}}, o.by_frame_pointers);
          }},
         {"FLAMEPROBE_STACK", 0, both, "BYTES", "of stack copied with each sample",
-         "a number of bytes from 1024 to 1048576", set_stack},
+         "a number of bytes from 1024 to 1048576, such as 64K", set_stack},
         {"FLAMEPROBE_EVENT", 'e', both, "LIST",
          "cpu, offcpu, wall, alloc, heap, tasks, page-faults, cycles, ... (default cpu)",
          "a comma list of cpu, offcpu, wall (both on one axis of time), alloc, heap, tasks, " + events, set_events},

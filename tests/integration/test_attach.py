@@ -796,6 +796,19 @@ class Refused(Attach):
         self.refused(os.getpid(), "--duration: 'soon' is not accepted", code=2, options=["-d", "soon"])
         self.refused(os.getpid(), "--freq: '0'", "from 1 to 20000", code=2, options=["-F", "0"])
 
+    def test_the_name_of_a_process(self):
+        """As pgrep(1) takes it: what several have is refused with their numbers."""
+        copy = self.directory / f"only{os.getpid()}"
+        shutil.copy(target("shares"), copy)
+        program, directory = self.start(copy, "leaves", "100000000"), self.fresh_directory("names")
+        ran = run([COMMAND, "attach", "-d", "1s", "-F", "999", "-f", "folded", copy.name], directory, clean_environment())
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertTrue((directory / f"flameprobe.{copy.name}.{program.pid}.folded").exists(), ran.stderr)
+        other = self.start(copy, "leaves", "100000000")
+        wait_until(lambda: Path(f"/proc/{other.pid}/comm").read_text().strip() == copy.name, 20, "the program")
+        told = self.refused(copy.name, f"2 processes have the name '{copy.name}': ", "; name one by its number", code=2)
+        self.assertEqual(set(re.findall(r"\d+", told.split(": ")[2])), {str(program.pid), str(other.pid)})
+
     def test_a_thread_is_no_process(self):
         program = self.python("threading.Thread(target=spin).start()\nspin()")
         wait_until(lambda: len(os.listdir(f"/proc/{program.pid}/task")) == 2, 30, "a second thread")

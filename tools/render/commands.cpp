@@ -107,10 +107,11 @@ int write_selected(const NamedProfile& profile, const Arguments& arguments, Form
     }
     if (arguments.info) return print(info_text(profile));
     if (total_weight(profile) == 0) {
-        return complain(failed, arguments.inputs.front() + ": no samples" +
-                                    (arguments.inputs.size() > 1 ? " in it and the other inputs" : "") +
-                                    (arguments.graph.subtitle.empty() ? "" : ", " + arguments.graph.subtitle) +
-                                    (arguments.filter.thread.empty() ? "" : threads_of(profile)));
+        return complain(
+            failed, arguments.inputs.front() + ": no samples" +
+                        (arguments.inputs.size() > 1 ? " in it and the other inputs" : "") +
+                        (arguments.graph.subtitle.empty() ? "" : " in what was chosen: " + arguments.graph.subtitle) +
+                        (arguments.filter.thread.empty() ? "" : threads_of(profile)));
     }
     if (const int status = print_tables(profile, arguments); status != done || only_text(arguments)) return status;
     FlameGraphOptions graph = arguments.graph;

@@ -46,6 +46,15 @@ TEST_CASE("settings are read, and other variables ignored") {
     CHECK(options.log_path == "/tmp/log");
 }
 
+TEST_CASE("sizes have units") {
+    std::vector<std::string> problems;
+    CHECK(read({"FLAMEPROBE_STACK=64K"}, problems).stack_bytes == 65536);
+    CHECK(read({"FLAMEPROBE_STACK=1M"}, problems).stack_bytes == 1 << 20);
+    CHECK(problems.empty());
+    read({"FLAMEPROBE_STACK=2M"}, problems);
+    CHECK(problems.size() == 1);
+}
+
 TEST_CASE("a bad value is named, with what is accepted, and the default stays") {
     for (const std::string_view line : {"FLAMEPROBE_FREQ=0",         "FLAMEPROBE_FREQ=20001",
                                         "FLAMEPROBE_FREQ=99x",       "FLAMEPROBE_FREQ=",

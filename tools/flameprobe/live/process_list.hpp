@@ -4,7 +4,6 @@
 
 #include <string>
 
-#include "base/number.hpp"
 #include "base/result.hpp"
 
 namespace flameprobe {
@@ -13,12 +12,7 @@ namespace flameprobe {
 /// none are left out.
 std::string busy_processes();
 
-/// Parses a command's only argument, a process id above 0.
-inline Result<pid_t> process_id(int arguments, char* const argv[]) {
-    if (arguments != 1) return Error{"name one process by its number"};
-    const auto pid = number_in<pid_t>(argv[0]);
-    if (!pid || *pid <= 0) return Error{std::string("'") + argv[0] + "' is no process number"};
-    return *pid;
-}
+/// A command's only argument: a process id above 0, or the name that only one process has (/proc/PID/comm).
+Result<pid_t> process_id(int arguments, char* const argv[]);
 
 }  // namespace flameprobe
