@@ -25,7 +25,7 @@ export class Actions {
     const more = (old) => old ? old + "|" + only() : only();
     const path = () => framesTo(node).filter((one) => one.fn !== profile.all).map((one) => profile.name(one.fn));
     const actions = {
-      f: () => page.change({focus: only()}), h: () => page.change({hide: more(state.hide), zoom: ""}), i: () => page.change({ignore: more(state.ignore)}),
+      z: () => graph.zoom(node), f: () => page.change({focus: only()}), h: () => page.change({hide: more(state.hide), zoom: ""}), i: () => page.change({ignore: more(state.ignore)}),
       o: () => page.openSandwich(node.fn), c: () => copyText((graph.tree.up ? path().reverse() : path()).join("\n")), C: () => copyText(profile.name(node.fn)),
       g: () => page.change({fold: !state.fold, zoom: ""}), m: () => page.change({merge: !state.merge, zoom: ""}), l: () => page.change({long: !state.long}),
       w: () => page.change({own: !state.own, zoom: ""}),

@@ -1,7 +1,7 @@
 // What the frame under the pointer or the keyboard's focus is: in the line below the graph, and beside the pointer.
 import {count, element, find, percent} from "./tools.js";
 
-const HINT = "Point at a box, or use the arrow keys. Right click: more.";
+const HINT = matchMedia("(pointer: coarse)").matches ? "Tap a box to zoom, hold it for more." : "Point at a box, or use the arrow keys. Right click: more.";
 const LONGEST = 600, BEGINNING = 450, END = 150, GAP = 14, EDGE = 6;
 
 // In the box itself. Of a folded one what it folds: "27 frames of tokio, std …", "kernel: write".

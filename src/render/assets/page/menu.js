@@ -1,13 +1,14 @@
-// The actions on a frame, by right click, by the menu key and by letters.
+// The actions on a frame, by letters; those of most use also by right click and by the menu key.
 import {element} from "./tools.js";
 
 export const ACTIONS = [
-  {key: "f", text: "Focus: only stacks with it", of: "node"},
-  {key: "h", text: "Hide this function", of: "node"},
+  {key: "z", text: "Zoom", of: "frame", listed: true},
+  {key: "f", text: "Focus: only stacks with it", of: "node", listed: true},
+  {key: "h", text: "Hide this function", of: "node", listed: true},
   {key: "i", text: "Ignore stacks with it", of: "node"},
-  {key: "o", text: "Callers and callees", of: "node"},
-  {key: "s", text: "Source", of: "source"},
-  {key: "c", text: "Copy stack", of: "node"},
+  {key: "o", text: "Callers and callees", of: "node", listed: true},
+  {key: "s", text: "Source", of: "source", listed: true},
+  {key: "c", text: "Copy stack", of: "node", listed: true},
   {key: "C", text: "Copy name", of: "node"},
   {key: "p", text: "To the end of the heaviest path", of: "frame"},
   {key: "g", text: "Fold glue and recursion"},
@@ -19,10 +20,10 @@ export const ACTIONS = [
   {key: "t", text: "Table beside the graph, or above it, where there is room", of: "frame"},
   {key: "d", text: "Before, after, both, difference", of: "compare"},
   {key: "y", text: "Over time", of: "time"},
-  {key: "u", text: "Show everything again"}
+  {key: "u", text: "Show everything again", listed: true}
 ];
 
-const OTHER_KEYS = [["arrows, Home", "From frame to frame, to the root"], ["Enter", "Zoom; open a folded box"], ["Escape", "Back"],
+const OTHER_KEYS = [["arrows, Home", "From frame to frame, to the root"], ["Enter", "Zoom, or open a folded box"], ["Escape", "Back"],
   ["/", "Search; Enter and Shift-Enter: next, previous"], ["n, N", "Next and previous match"], ["Ctrl and wheel", "Zoom freely"], ["Shift and wheel", "Move sideways"], ["?", "These keys"]];
 
 // Fills a dialog with all keys.
@@ -39,8 +40,9 @@ export function keyList(dialog) {
 export class Menu {
   // act(key, node) does it.
   constructor(act) {
+    this.act = act;
     this.box = element(document.body, "div", {id: "menu", role: "menu", "aria-label": "Frame", hidden: ""});
-    this.items = ACTIONS.map((action) => {
+    this.items = ACTIONS.filter(({listed}) => listed).map((action) => {
       const item = element(this.box, "button", {type: "button", role: "menuitem", tabindex: "-1"});
       element(item, "span", {}, action.text);
       element(item, "kbd", {}, action.key);
@@ -53,7 +55,8 @@ export class Menu {
   // kinds: the kinds of actions that apply to the node.
   open(node, kinds, event) {
     Object.assign(this, {node, back: document.activeElement});
-    this.items.forEach((item, at) => { const {of} = ACTIONS[at]; item.hidden = of !== undefined && !kinds[of]; });
+    this.letters = ACTIONS.filter(({of}) => of === undefined || kinds[of]).map(({key}) => key);
+    for (const item of this.items) item.hidden = !this.letters.includes(item.lastChild.textContent);
     this.box.hidden = false;
     const {width, height} = this.box.getBoundingClientRect(), area = event.target.getBoundingClientRect();
     const x = event.clientX || area.left + area.width / 2, y = event.clientY || area.top + area.height / 2;
@@ -69,8 +72,7 @@ export class Menu {
   key(event) {
     const items = this.items.filter((item) => !item.hidden), at = items.indexOf(document.activeElement);
     const steps = {ArrowDown: 1, ArrowUp: items.length - 1}, letter = event.ctrlKey || event.metaKey || event.altKey ? "" : event.key;
-    const named = items.find((item) => item.lastChild.textContent === letter);
-    if (named) named.click();
+    if (this.letters.includes(letter)) { this.close(); this.act(letter, this.node); }
     else if (event.key === "Escape" || event.key === "Tab") this.close();
     else if (steps[event.key]) items[(at + steps[event.key]) % items.length].focus();
     else return;
