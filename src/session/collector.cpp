@@ -107,7 +107,10 @@ bool Collector::serve() {
                 carried_ = requests;
                 thread_used_ns_ = read_clock(CLOCK_THREAD_CPUTIME_ID);
                 commands_.set_tid(0);  // the end of this thread is not the end of the collector
-                if (task_.take_over([this] { continue_as_task(); })) return false;
+                if (task_.take_over([this] { continue_as_task(); })) {
+                    commands_.set_task(&task_);  // it may be killed before its first step
+                    return false;
+                }
                 commands_.set_tid(own_tid());
                 life_.step<State::begun, State::thread>();
                 continue;
@@ -148,7 +151,6 @@ bool Collector::becomes_task(std::uint32_t requests) {
 void Collector::continue_as_task() {
     collector_is_thread = false;
     life_.step<State::begun, State::task>();
-    commands_.set_task(&task_);
     commands_.set_tid(own_tid());
     serve();
 }

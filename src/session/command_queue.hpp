@@ -47,6 +47,8 @@ public:
     /// The collector is a task, whose end is known by Task::ended().
     void set_task(const Task* task) noexcept { task_.store(task, std::memory_order_relaxed); }
 
+    bool has_task() const noexcept { return task_.load(std::memory_order_relaxed) != nullptr; }
+
     std::uint32_t tid() const noexcept { return tid_.load(std::memory_order_relaxed); }
 
 private:
