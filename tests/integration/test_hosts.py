@@ -691,6 +691,9 @@ class OwnTimers(HostCase):
             for engine in [engines[(turn + 1) % len(engines)]] if SIZE == "quick" else engines:
                 with self.subTest(kind=kind, signal=int(number), rate=rate, engine=engine):
                     ran = self.beside([host("own_timer"), kind, str(int(number)), str(rate)], f"{kind}-{int(number)}-{engine}", {"FREQ": 199, "ENGINE": engine})
+                    if (engine, number) == ("signal", signal.SIGTRAP):  # which that engine needs itself
+                        self.assertIn("sampling ended where the program took away the signal that the engine needs", ran.stderr)
+                        continue
                     self.assertLessEqual({"fprobe", "folded", "svg"}, ran.result().endings, ran.stderr)
 
     def test_root(self):
