@@ -153,6 +153,7 @@ Result<void> ProfileFile::flush() {
 void ProfileFile::close() {
     if (!created_) return;
     writer_.attach(Descriptor{});
+    taken_away_ = directory_ && !is_ours(*directory_, last_name(path()));
     directory_.reset();
     older_.reset();
     closed_ = true;

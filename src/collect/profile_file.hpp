@@ -59,6 +59,8 @@ public:
     /// Removes the file: it got no samples.
     void remove();
     bool created() const { return created_; }
+    /// After close(): whether it had been removed, or replaced, by then.
+    bool taken_away() const { return taken_away_; }
     /// The path without ending, with the number that it may have got.
     const std::string& stem() const { return stem_; }
     /// Whether the file has reached `most_bytes`.
@@ -99,6 +101,7 @@ private:
     std::uint64_t full_at_;
     bool created_ = false;
     bool closed_ = false;
+    bool taken_away_ = false;
     std::string unpublished_;   // the file's path until its first flush, where an older result has the name
     Descriptor older_;          // that result, locked so that no other process replaces it
     struct stat published_ {};  // the file under the name that the next one may replace: the older result, or ours

@@ -154,8 +154,7 @@ Result<Descriptor> RunDirectory::lock() const {
 
 bool RunDirectory::is_at(const std::string& path) const {
     const auto parent = OutputDirectory::of(path);
-    struct stat found {};
-    return parent && has_name(*parent, last_name(path)) && status(owner_file, found);
+    return parent && has_name(*parent, last_name(path));
 }
 
 bool RunDirectory::is_anothers() const {

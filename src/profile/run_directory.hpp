@@ -44,7 +44,7 @@ public:
     /// The lock of who draws the run, in a file that only the folder's user can open. Waits until no other process has
     /// it, for 4 s at most in which its time does not change (futimens(2)). Where it is_anothers(), nothing is locked.
     Result<Descriptor> lock() const;
-    /// Whether that path leads here still, and it is not being removed.
+    /// Whether that path leads here still: it is not being removed.
     bool is_at(const std::string& path) const;
 
     uid_t user() const { return user_; }

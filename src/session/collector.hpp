@@ -130,9 +130,7 @@ public:
     /// Whether its thread ended at once, since there was no memory for it.
     bool without_memory() const { return without_memory_.load(std::memory_order_relaxed); }
 
-    bool was_killed() const {
-        return (is_task() || life_.is(Life::State::begun)) && commands_.has_task() && task_.ended();
-    }
+    bool was_killed() const { return commands_.has_task() && task_.ended() && !life_.is(Life::State::gone); }
 
     void reap_task() const noexcept { task_.reap(); }
 

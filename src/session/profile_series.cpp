@@ -205,6 +205,8 @@ void ProfileSeries::tell(const Drawn& drawn) {
 void ProfileSeries::write_results() {
     if (!recording_->file().avoided().empty()) log_.warning(recording_->file().avoided());
     write_part();
+    if (recording_->file().taken_away())
+        log_.warning(recording_->file().path() + " was removed while it was written: what it had is lost");
     if (options_.one_result()) end_run();
 }
 
@@ -246,8 +248,9 @@ void ProfileSeries::end_run() {
 std::string ProfileSeries::how_to_draw() const {
     if (!begun() || !recording_->file().created()) return {};
     const bool of_run = options_.one_result() && folder_;
-    return drawn_by_hand(of_run ? folder_->path() : recording_->file().path(),
-                         of_run ? folder_->stem() : recording_->file().stem());
+    if (!of_run) return drawn_by_hand(recording_->file().path(), recording_->file().stem());
+    const bool is_removed = ::access(folder_->path().c_str(), F_OK) != 0;  // the result is made, or most of it
+    return drawn_by_hand(is_removed ? folder_->stem() + ".fprobe" : folder_->path(), folder_->stem());
 }
 
 void ProfileSeries::drop_if_empty() {

@@ -30,6 +30,8 @@ class KilledAt(Case):
 
     def check_result(self, ran):
         """A message names what can be drawn; without one there is a result, or nothing had been recorded yet, which a message says."""
+        if {"x.fprobe", "x.svg", "x.folded", "x.txt"} - {path.name for path in ran.directory.iterdir()}:
+            self.assertRegex(ran.stderr, "the collector was killed|flameprobe-draw ended before it was done")
         named = re.search(r"this draws it: flameprobe-render (\S+)", ran.stderr)
         there = [path for path in (ran.directory / "x.fprobe", *ran.directory.glob("x.run/*.fprobe")) if path.exists()]
         if not there:

@@ -11,7 +11,7 @@ import struct
 import subprocess
 import time
 
-from harness import BUILD, COMMAND, Case, host, profiled, run, sized, wait_until
+from harness import BUILD, COMMAND, Case, host, profiled, run, sized, started, wait_until
 from test_plants import NOBODY, SECRET, fingerprint
 
 WORK = [host("ends"), "return", "150"]
@@ -171,6 +171,51 @@ class Removed(Folder):
                 self.assertEqual({path.name: path.read_text() for path in victim.iterdir()}, dict.fromkeys(names, SECRET), ran.stderr)
                 shutil.rmtree(place)
                 shutil.rmtree(victim)
+
+
+class Changed(Case):
+    """What lies in the folder is changed while the host runs: it ends as alone, in time, and a sentence says what is lost."""
+
+    TREE = "import os, time\ndef work(s):\n    end = time.process_time() + s\n    while time.process_time() < end: pass\n" \
+           "if os.fork() == 0:\n    work(0.3)\n    os._exit(0)\nwork(0.3)\nos.wait()\nprint('whole', flush=True)\nwork(0.3)\nraise SystemExit(7)"
+
+    def changed(self, change):
+        place = self.fresh_directory(change.__name__)
+        with started(["/usr/bin/python3", "-c", self.TREE], place, profiled(OUT=place / "x", FREQ=499, KERNEL="off"),
+                     stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            process.stdout.readline()
+            wait_until(lambda: len(list(place.glob("x.run/*.fprobe"))) == 2)
+            change(place / "x.run")
+            errors = process.communicate(timeout=60)[1]
+            self.assertEqual(process.returncode, 7, errors)
+        return place, errors
+
+    def test_its_mark_is_removed(self):
+        def unmarked(folder):
+            (folder / "owner").unlink()
+
+        def another(folder):
+            folder.rename(folder.with_name("away"))
+            folder.mkdir()
+        for change in (unmarked, another):
+            with self.subTest(change=change.__name__):
+                place, errors = self.changed(change)
+                self.assertNotIn("does not go on", errors)
+                self.assertEqual(len([path for path in place.glob("*/*.fprobe")] + list(place.glob("*.svg"))), 2 if change is another else 1, errors)
+
+    def test_profiles_are_removed(self):
+        def removed(folder):
+            for path in folder.glob("*.fprobe"):
+                path.unlink()
+        self.assertIn("was removed while it was written: what it had is lost", self.changed(removed)[1])
+
+    def test_what_is_no_profile_stays(self):
+        def foreign(folder):
+            (folder / "z.1.fprobe").write_text("no profile")
+        place, errors = self.changed(foreign)
+        self.assertRegex(errors, r"z\.1\.fprobe: .*not a \.fprobe")
+        self.assertEqual((place / "x.run/z.1.fprobe").read_text(), "no profile")
+        self.assertTrue((place / "x.svg").exists(), errors)
 
 
 class Held(Folder):

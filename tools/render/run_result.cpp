@@ -112,10 +112,12 @@ std::vector<ProcessPart> Writer::gather() {
     std::set<Identity> known;
     for (const std::string& name : folder_->profiles()) {
         wait_for_the_rest(*folder_, name);
+        const bool grows = folder_->is_growing(name);
+        struct stat found {};
+        const bool is_empty = folder_->status(name, found) && S_ISREG(found.st_mode) && found.st_size == 0;
+        auto parts = is_empty ? std::vector<ProcessPart>() : processes_of(path_ + "/" + name, folder_);
         // Of one that grows now, and is complete when the folder is to be removed, the result has a part only.
-        if (!folder_->is_growing(name)) read_.insert(name);
-        if (struct stat found{}; folder_->status(name, found) && found.st_size == 0) continue;
-        auto parts = processes_of(path_ + "/" + name, folder_);
+        if (!grows && parts) read_.insert(name);
         if (!parts) {
             problem(parts.error().message);
             continue;
