@@ -99,7 +99,7 @@ class ConfigureStep(Case):
             done = run([ROOT / "tools" / "configure", "build", *options], self.directory, env={"PATH": f"{self.directory}:/usr/bin:/bin"})
             self.assertEqual(done.returncode, 0, done.stderr)
         first, again = (self.directory / "said").read_text().splitlines()
-        self.assertRegex(first, "--buildtype=release -Doptimization=2 -Dunity=on$")
+        self.assertRegex(first, "--buildtype=release -Doptimization=2 -Dunity=on -Dcpp_args=")
         if Path("/etc/debian_version").exists():
             self.assertRegex(first, "--libdir=lib/[a-z0-9_]+-linux-gnu ")
         self.assertEqual(again, f"setup --reconfigure build {ROOT} --prefix=/opt/a")
