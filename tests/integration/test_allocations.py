@@ -14,7 +14,7 @@ import zlib
 from pathlib import Path
 
 import pprof_rules
-from harness import BUILD, COMMAND, LIBRARY, ROOT, SIZE, Case, clean_environment, host, named, ordinary_user, profiled, read_folded, render, run, sized, started, wait_until
+from harness import BUILD, COMMAND, LIBRARY, ROOT, SIZE, Case, clean_environment, host, named, ordinary_user, profiled, read_folded, render, run, sized, started, target, wait_until
 
 ALLOC = BUILD / "preload" / "alloc" / "libflameprobe-alloc.so"
 MEAN = 512 * 1024
@@ -113,6 +113,9 @@ class Allocations(Case):
 
     def test_other_functions(self):
         self.check("others", "whole-pages")
+
+    def test_each_call(self):
+        self.check("allocations", program=target("truths"))
 
     def test_threads_and_scopes(self):
         """As for CPU time: a root for each thread, and the scope's frame between main's side and the site."""

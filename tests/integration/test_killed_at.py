@@ -58,7 +58,7 @@ class KilledAt(Case):
                 self.check_result(ran)
 
     def test_drawing(self):
-        self.check("draw")
+        self.check("flameprobe-draw")
 
     def test_collector(self):
         self.check("others")

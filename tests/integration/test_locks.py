@@ -10,7 +10,7 @@ import urllib.request
 import zlib
 from collections import defaultdict
 
-from harness import COMMAND, Case, clean_environment, ordinary_user, profiled, read_folded, render, run, sized, started, target, wait_until
+from harness import COMMAND, Case, clean_environment, named, ordinary_user, profiled, read_folded, render, run, sized, started, target, wait_until, without_holder
 
 SECONDS = sized(1, 30)
 KINDS = ["catalog", "cpu", "timed", "reader", "writer", "recursive", "checking", "adaptive", "robust", "priority"]
@@ -140,6 +140,27 @@ fn main() {
     for worker in workers { worker.join().unwrap(); }
 }
 '''
+
+
+class EachKind(Case):
+    UNKNOWN = {"pshared", "rwlock_write", "shared_write", "semaphore", "condition", "std_condition"}
+
+    def test_waits_and_holders(self):
+        """Each kind of lock has about the waiting time that the program counts, and the holder that docs/waiting.md promises."""
+        ran = run([target("truths"), "locks", sized(3, 30)], self.directory, profiled(EVENT="cpu,offcpu", OFFCPU_FREQ=499, FORMAT="folded"))
+        stacks = read_folded(ran.result("truths").path("offcpu.folded").read_text())
+        seen = {}
+        for line in ran.stdout.splitlines():
+            kind, own = line.split()[0].removeprefix("wait_"), int(line.split()[1]) / 1000
+            mine = [(frames, count) for frames, count in stacks if "[preempted]" not in frames and named(without_holder(frames)[1:], f"wait_{kind}")]
+            with self.subTest(kind=kind):
+                self.assertAlmostEqual(sum(count for _, count in mine), own, delta=0.4 * own)
+                names = {name for frames, _ in mine for name in holders(frames)}
+                self.assertLessEqual(names, set() if kind in self.UNKNOWN else {f"h-wait_{kind}"[:15]})
+                seen[kind] = bool(names)
+        known = set(seen) - self.UNKNOWN
+        self.assertEqual(len(seen), 17)
+        self.assertGreaterEqual(sum(seen[kind] for kind in known), len(known) - 2, seen)
 
 
 class WithoutOwners(Case):

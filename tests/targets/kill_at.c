@@ -1,9 +1,9 @@
 /* kill_at DESCRIPTOR WHO NUMBER PROGRAM ARGUMENT...: runs the program, and kills the process that makes the system call
- * with this number (from 1; 0: none) among those of WHO: `program`, `draw` (what is executed as flameprobe-draw), or
- * `others`, which come from the program. Says on the descriptor: STATUS CALLS KILLED CALL LEFT, the program's status as
- * waitpid(2) has it, how many calls there were, how many processes were killed, in which call, and how many processes
- * run on 10 s after the program's end. By ptrace(2): the calls are met at their entry, also of processes that are made
- * with CLONE_UNTRACED. */
+ * with this number (from 1; 0: none) among those of WHO: `program`; a name, of those that come from the program;
+ * `others`, of these all but flameprobe-draw. Says on the descriptor: STATUS CALLS KILLED CALL LEFT, the program's
+ * status as waitpid(2) has it, how many calls there were, how many processes were killed, in which call, and how many
+ * processes run on 10 s after the program's end. By ptrace(2): the calls are met at their entry, also of processes that
+ * are made with CLONE_UNTRACED. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -55,15 +55,14 @@ static pid_t process_of(pid_t tid) {
 
 static void go_on(const struct task* task, int signal) { ptrace(PTRACE_SYSCALL, task->tid, 0, (long)signal); }
 
-static const char* who(const struct task* task) {
+static int is_wanted(const struct task* task) {
     char path[64], name[32] = "";
-    if (task->generation == 0) return "program";
+    if (task->generation == 0) return strcmp(wanted, "program") == 0;
     snprintf(path, sizeof path, "/proc/%d/comm", task->tid);
     FILE* comm = fopen(path, "re");
-    if (comm == NULL) return "others";
-    if (fgets(name, sizeof name, comm) == NULL) name[0] = 0;
-    fclose(comm);
-    return strncmp(name, "flameprobe-draw", 15) == 0 ? "draw" : "others";
+    if (comm != NULL && fgets(name, sizeof name, comm) != NULL) name[strcspn(name, "\n")] = 0;
+    if (comm != NULL) fclose(comm);
+    return strcmp(wanted, "others") == 0 ? strcmp(name, "flameprobe-draw") != 0 : strcmp(name, wanted) == 0;
 }
 
 static void clear_untraced(pid_t tid) {
@@ -78,7 +77,7 @@ static void at_call(struct task* task) {
     if (ptrace(PTRACE_GET_SYSCALL_INFO, task->tid, sizeof info, &info) <= 0 || info.op != PTRACE_SYSCALL_INFO_ENTRY)
         return;
     if (info.entry.nr == SYS_clone && (info.entry.args[0] & CLONE_UNTRACED) != 0) clear_untraced(task->tid);
-    if (strcmp(who(task), wanted) != 0 || ++calls != wanted_call) return;
+    if (!is_wanted(task) || ++calls != wanted_call) return;
     in_call = (long)info.entry.nr;
     ++killed;
     kill(process_of(task->tid), SIGKILL);
