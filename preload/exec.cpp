@@ -2,7 +2,6 @@
 // sampling goes on in another. Threads and perf events end with the image by themselves.
 #include <alloca.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <unistd.h>
@@ -18,36 +17,14 @@ int (*next_execvpe)(const char*, char* const[], char* const[]) = nullptr;
 int (*next_fexecve)(int, char* const[], char* const[]) = nullptr;
 int (*next_execveat)(int, const char*, char* const[], char* const[], int) = nullptr;
 
-bool blocks_trap() {
-    sigset_t blocked;
-    return ::pthread_sigmask(SIG_BLOCK, nullptr, &blocked) == 0 && sigismember(&blocked, SIGTRAP) == 1;
+/// Before the image is replaced, or that fails. Does nothing in a vfork child, whose pid is not the session's.
+void announce_replacement() noexcept {
+    const flameprobe_core* const core = core_if_loaded();
+    if (core == nullptr) return;
+    const int saved = errno;
+    core->ask(request_replace);
+    errno = saved;
 }
-
-/// Lives while the image is replaced, or that fails. Does nothing in a vfork child, whose pid is not the session's.
-class Replacement {
-public:
-    Replacement() noexcept : core_(core_if_loaded()) {
-        if (core_ == nullptr) return;
-        const int saved = errno;
-        core_->ask(request_replace);
-        // A signal that waits because the thread blocks it would kill the new image, which has no handler.
-        stopped_ = core_->is_running() != 0 && core_->signals_with(SIGTRAP) != 0 && blocks_trap();
-        if (stopped_) core_->ask(request_stop);
-        if (stopped_) drop_engines_signals(SIGTRAP);
-        errno = saved;
-    }
-    ~Replacement() {
-        const int saved = errno;
-        if (stopped_) core_->ask(request_start);
-        errno = saved;
-    }
-    Replacement(const Replacement&) = delete;
-    Replacement& operator=(const Replacement&) = delete;
-
-private:
-    const flameprobe_core* core_;
-    bool stopped_ = false;
-};
 
 size_t count_arguments(const char* first, va_list rest) {
     size_t count = 1;
@@ -70,26 +47,26 @@ void take_arguments(char** out, const char* first, va_list rest) {
 using namespace flameprobe;
 
 FLAMEPROBE_INTERPOSED int execve(const char* path, char* const arguments[], char* const environment[]) noexcept {
-    const Replacement replacement;
+    announce_replacement();
     return next(next_execve, "execve")(path, arguments, environment);
 }
 FLAMEPROBE_INTERPOSED int execv(const char* path, char* const arguments[]) noexcept {
     return execve(path, arguments, environ);
 }
 FLAMEPROBE_INTERPOSED int execvpe(const char* file, char* const arguments[], char* const environment[]) noexcept {
-    const Replacement replacement;
+    announce_replacement();
     return next(next_execvpe, "execvpe")(file, arguments, environment);
 }
 FLAMEPROBE_INTERPOSED int execvp(const char* file, char* const arguments[]) noexcept {
     return execvpe(file, arguments, environ);
 }
 FLAMEPROBE_INTERPOSED int fexecve(int descriptor, char* const arguments[], char* const environment[]) noexcept {
-    const Replacement replacement;
+    announce_replacement();
     return next(next_fexecve, "fexecve")(descriptor, arguments, environment);
 }
 FLAMEPROBE_INTERPOSED int execveat(int directory, const char* path, char* const arguments[], char* const environment[],
                                    int flags) noexcept {
-    const Replacement replacement;
+    announce_replacement();
     return next(next_execveat, "execveat")(directory, path, arguments, environment, flags);
 }
 

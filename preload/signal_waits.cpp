@@ -86,15 +86,8 @@ void send_again(int number, siginfo_t& info) noexcept {
     ::syscall(SYS_rt_tgsigqueueinfo, ::getpid(), ::gettid(), number, &info);
 }
 
-// A handler of the host's may call these: dlsym must not be called there.
-__attribute__((constructor(101))) void find_functions() {
-    next(next_sigtimedwait, "sigtimedwait");
-    next(next_sigpending, "sigpending");
-    next(next_signalfd, "signalfd");
-}
-
-}  // namespace
-
+/// For a signal that the calling thread blocks: takes back what an engine has sent. What others sent goes on waiting.
+/// Gives whether something does.
 bool drop_engines_signals(int number) noexcept {
     sigset_t one;
     siginfo_t info;
@@ -108,6 +101,15 @@ bool drop_engines_signals(int number) noexcept {
     }
     return false;
 }
+
+// A handler of the host's may call these: dlsym must not be called there.
+__attribute__((constructor(101))) void find_functions() {
+    next(next_sigtimedwait, "sigtimedwait");
+    next(next_sigpending, "sigpending");
+    next(next_signalfd, "signalfd");
+}
+
+}  // namespace
 
 void yield_to_host(int number) noexcept {
     const flameprobe_core* core = core_if_loaded();

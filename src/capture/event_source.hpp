@@ -1,4 +1,4 @@
-// The engines: kernel rings, perf signals, CPU timers, each of which gives the same raw samples; and one without
+// The engines: kernel rings and CPU timers, each of which gives the same raw samples; and one without
 // samples.
 #pragma once
 
@@ -35,8 +35,8 @@ struct OtherEvent {
     std::string name, kind;  // as CaptureFacts::event_kind
 };
 
-enum class EngineKind : std::uint8_t { ring, signal, timer, looks };
-inline constexpr std::string_view engine_names[] = {"ring", "signal", "timer", "looks"};
+enum class EngineKind : std::uint8_t { ring, timer, looks };
+inline constexpr std::string_view engine_names[] = {"ring", "timer", "looks"};
 
 /// What the source really does, for the footer and `flameprobe doctor`.
 struct CaptureFacts {
@@ -123,8 +123,6 @@ Result<std::unique_ptr<EventSource>> open_timer_source(const CaptureOptions& opt
 /// `ring`, which may not sample the kernel, with a CPU timer per thread for the time in system calls. An Error, and
 /// `ring` is left as it is, where there is no signal or memory for the timers.
 Result<std::unique_ptr<EventSource>> add_kernel_time(std::unique_ptr<EventSource>& ring, const CaptureOptions& options);
-/// perf overflow events deliver a signal; the handler copies into rings of ours.
-Result<std::unique_ptr<EventSource>> open_signal_source(const CaptureOptions& options);
 /// For a host that is watched from outside without perf: no samples, but what looks at its threads need.
 Result<std::unique_ptr<EventSource>> open_look_source(const CaptureOptions& options, const std::string& why_no_events);
 

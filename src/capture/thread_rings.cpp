@@ -93,7 +93,6 @@ ThreadRings::Opened ThreadRings::add(std::uint32_t tid, bool brief, NewThreadSha
         if (opened.outcome == Outcome::no_memory) sizes_.refused(step);
     }
     if (opened.outcome != Outcome::opened) return opened;
-    begin_count(*thread);
     if (enabled_ && thread->clock.one_shot()) ::ioctl(thread->own.event.get(), PERF_EVENT_IOC_REFRESH, 1);
     by_tid_[tid] = thread.get();
     all_.push_back(std::move(thread));
@@ -117,7 +116,6 @@ ThreadRings::Opened ThreadRings::open(ThreadEvents& thread, RingSizes::Size size
     if (!event) return refused(errno);
     if (!leaves_descriptors(*event)) return refused(EMFILE);
     thread.own = {std::move(*event), {}, 0};
-    if (signals()) return {};
     if (auto mapped = map(thread.own, size.bytes, size.bytes); mapped.outcome != Outcome::opened) return mapped;
     if (settings_.switches) {
         perf_event_attr beside = *settings_.switches;
@@ -161,7 +159,7 @@ bool ThreadRings::enable() {
     const bool again = std::exchange(until_ns_, for_ever) != for_ever;
     if (std::exchange(enabled_, true)) return !all_.empty();  // by open_main()
     for (const auto& thread : all_) {
-        again ? go_on(*thread) : begin_count(*thread);
+        if (again) go_on(*thread);
         enable(*thread);
     }
     return !all_.empty();
@@ -182,14 +180,9 @@ void ThreadRings::disable(bool for_good) {
 void ThreadRings::go_on(ThreadEvents& thread) {
     if (!thread.clock.brief() || thread.inherited) return;
     thread.clock = ThreadClock(settings_.rate, true, seed_of(thread.tid));
-    begin_count(thread);
     std::uint64_t period = thread.clock.period_ns();
     ::ioctl(thread.own.event.get(), PERF_EVENT_IOC_RESET, 0);
     ::ioctl(thread.own.event.get(), PERF_EVENT_IOC_PERIOD, as_argument(period));
-}
-
-void ThreadRings::begin_count(ThreadEvents& thread) const {
-    if (signals()) thread.began_ns = host_thread_cpu_ns(thread.tid);
 }
 
 std::optional<ThreadRings::Counts> ThreadRings::counts(const ThreadEvents& thread) {
@@ -200,17 +193,11 @@ std::optional<ThreadRings::Counts> ThreadRings::counts(const ThreadEvents& threa
 
 // An event that has given its one sample does not count until it is enabled again.
 void ThreadRings::settle(ThreadEvents& thread) const {
-    std::uint64_t period = thread.clock.draw(), count = 0;
+    std::uint64_t period = thread.clock.draw();
     if (::ioctl(thread.own.event.get(), PERF_EVENT_IOC_PERIOD, as_argument(period)) != 0) return;
-    if (signals()) {
-        const std::uint64_t now_ns = host_thread_cpu_ns(thread.tid);
-        count = now_ns - std::min(now_ns, thread.began_ns);
-    } else {
-        const auto read = counts(thread);
-        if (!read) return;
-        count = read->cpu_ns;
-    }
-    thread.clock.drawn(count);
+    const auto count = counts(thread);
+    if (!count) return;
+    thread.clock.drawn(count->cpu_ns);
 }
 
 void ThreadRings::stop_switches() {

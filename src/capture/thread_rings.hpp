@@ -118,9 +118,7 @@ struct ThreadEvents {
     ThreadClock clock;
     std::uint64_t stands_for = 1;    // see NewThreadShare
     std::uint64_t next_look_ns = 0;  // at a brief thread without further samples
-    std::uint64_t began_ns = 0;      // where samples have no counts: its CPU time then
     std::uint64_t lost_records = 0;  // of `own`, up to the last sample
-    bool leaving = false;            // it has ended, and may have samples that were not read
     bool ended = false;              // its last record was read, or it is gone
     // See ThreadRings::open_inherited(): `own` is then the main thread's event on one CPU, and these are the others'.
     bool inherited = false;
@@ -138,7 +136,7 @@ struct ThreadEventSettings {
 /// Of clocks; else without a period.
 ClockRate clock_rate(const perf_event_attr& attributes);
 
-/// The collector only. Events that signal (sigtrap) have no rings.
+/// The collector only.
 class ThreadRings {
 public:
     enum class Outcome : std::uint8_t {
@@ -220,8 +218,6 @@ private:
     Opened map(ThreadEvents::Ring& ring, std::size_t bytes, std::size_t least);
     static void enable(const ThreadEvents& thread);
     void go_on(ThreadEvents& thread);
-    void begin_count(ThreadEvents& thread) const;
-    bool signals() const { return settings_.own.sigtrap != 0; }
     void settle(ThreadEvents& thread) const;
     static std::uint64_t cpu_ns(const ThreadEvents& thread);
 

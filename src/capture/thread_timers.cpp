@@ -147,9 +147,7 @@ void ThreadTimers::visit(std::size_t index, RecordSink& sink, std::uint64_t now_
     record.sampled += in_user;
     const bool ran = record.sampled != 0 || *cpu != record.cpu_ns;
     if (ran && !state_.kernel_only && now_ns >= record.named_ns + 50 * ns_per_ms) read_name(record, sink, now_ns);
-    if (!state_.timers) {
-        // Nothing to arm, and no account is kept.
-    } else if (record.masked || slots_[index].timer < 0) {
+    if (record.masked || slots_[index].timer < 0) {
         visit_unattached(index, *cpu, sink);
     } else {
         visit_armed(index, *cpu, sink, now_ns);

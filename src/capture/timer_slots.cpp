@@ -76,7 +76,6 @@ bool TimerSlots::attach(std::uint32_t tid) {
 }
 
 void TimerSlots::arm(std::size_t index, std::uint64_t cpu_ns) {
-    if (!state_.timers) return;
     (*this)[index].weight = {};
     (*this)[index].noticed_ns.store(cpu_ns, std::memory_order_relaxed);
     handler::arm_timer(state_, (*this)[index], true);

@@ -148,16 +148,10 @@ std::string Engine::take_news() {
 
 Result<Engine> open_engine(const Options& options) {
     const auto capture = capture_options(options);
-    if (options.engine == EngineChoice::signal) {
-        if (filter_kills_for({SYS_perf_event_open}))
-            return Error{"the signal engine cannot run: " + filter_text::would_kill_for("perf_event_open")};
-        const auto counts = event_counts(capture);
-        auto source = counts ? open_signal_source(capture) : counts.error();
-        if (!source) return Error{"the signal engine cannot run: " + source.error().message};
-        return made(std::move(*source), capture.stack_bytes, "asked for by FLAMEPROBE_ENGINE", options);
-    }
     std::string refusal = "asked for by FLAMEPROBE_ENGINE";
-    if (options.engine != EngineChoice::timer) {
+    if (options.engine == EngineChoice::signal)
+        refusal = "FLAMEPROBE_ENGINE=signal samples by CPU timers, as timer does";
+    if (options.engine != EngineChoice::timer && options.engine != EngineChoice::signal) {
         auto ring = open_ring(options, capture);
         if (ring && (options.engine == EngineChoice::ring || ring->source->facts().unattached_threads == 0))
             return ring;

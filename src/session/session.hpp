@@ -129,7 +129,7 @@ public:
     /// Makes the collector see host_is_filtered.
     void wake_collector() noexcept { collector_.commands().nudge(); }
     void finish() noexcept;
-    /// The signal engine's signal becomes the host's: sampling stops.
+    /// The engine's signal becomes the host's: sampling stops.
     void yield_signal() noexcept;
     void before_filter(const void* program, unsigned long flags) noexcept;
     void thread_begins() noexcept;

@@ -27,7 +27,7 @@ LIBRARY = BUILD / "preload" / "libflameprobe.so"
 RENDER = BUILD / "tools" / "render" / "flameprobe-render"
 COMMAND = BUILD / "tools" / "flameprobe" / "flameprobe"
 KERNEL = tuple(int(number) for number in re.findall(r"\d+", os.uname().release)[:2])
-ENGINES = ("ring", "timer", "signal") if KERNEL >= (5, 13) else ("timer",)  # inherit_thread
+ENGINES = ("ring", "timer") if KERNEL >= (5, 13) else ("timer",)  # inherit_thread
 SIZE = os.environ.get("FLAMEPROBE_TESTS", "quick")
 GUEST = os.environ.get("FLAMEPROBE_GUEST")  # in a machine of tools/guest: a folder of files for tests outside of it
 # Without a clock that counts instructions, an emulated CPU ages also while the machine outside does not run it: no tick
@@ -54,10 +54,6 @@ def sized(quick, every, emulated=None):
 def beside_others(seconds):
     """For -d: a program that others keep from its CPU has what it has in `seconds` alone in so many more."""
     return f"{round(1000 * seconds * min(max(os.getloadavg()[0] / os.cpu_count(), 1), 8))}ms"
-
-
-# For tests whose subject is not how a sample is taken: what only the signal engine has is left to its own tests in the quick set.
-MAIN_ENGINES = sized(ENGINES[:2], ENGINES)
 
 
 def target(name):

@@ -63,15 +63,6 @@ class Brief(Case):
     def test_timer(self):
         self.check("timer")
 
-    def test_signal(self):
-        """Its samples are of user time only, and what is not sampled of a longer thread is the kernel's."""
-        for life_us, frequency in sized(((300, 99), (2000, 999)), ((300, 99), (300, 999), (2000, 999))):
-            with self.subTest(life_us=life_us, frequency=frequency):
-                ran, (_, brief_ns, process_ns) = self.profile("thread", life_us, sized(1500 if frequency < 999 else 800, 1500), ENGINE="signal", FREQ=frequency)
-                _, brief, every, period = self.weights(ran.result())
-                self.assert_covered(every * period, process_ns, 0.05)
-                self.assertAlmostEqual(brief / every, brief_ns / process_ns, delta=0.1)
-
     def test_where_waits_are_sampled_too(self):
         """What a thread used before it ended was counted as its samples' time and once more."""
         for engine in ("ring", "timer"):
@@ -84,7 +75,7 @@ class Brief(Case):
         """The first 0.3 of each thread's work is in another function than the rest (tests/targets/lives). Their lives differ: on a
         busy machine a thread begins at a tick of the kernel, and lives of which some take a tick would all have theirs at their
         ends."""
-        for engine in ("auto", "ring", "timer", "signal"):
+        for engine in ("auto", "ring", "timer"):
             for life_us, frequency in sized(((500, 997),), ((500, 997), (500, 99), (2000, 997), (8000, 99))):
                 with self.subTest(engine=engine, life_us=life_us, frequency=frequency):
                     ran = run([target("lives"), "sequence", sized(1_000_000, 3_000_000) // life_us, life_us * 3 // 4,

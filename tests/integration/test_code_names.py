@@ -8,7 +8,7 @@ import unittest
 from pathlib import Path
 
 from figures import is_sample
-from harness import LIBRARY, MAIN_ENGINES, SAME_USER, Case, clean_environment, ordinary_user, profiled, read_folded, render, run, shares, sized, target
+from harness import LIBRARY, ENGINES, SAME_USER, Case, clean_environment, ordinary_user, profiled, read_folded, render, run, shares, sized, target
 
 TRUE = ("hash_key", "compare_row")
 OTHERS = ("unrelated_first", "unrelated_second", "_start", "frame_dummy")
@@ -50,7 +50,7 @@ class CodeNames(Case):
 
     def test_a_program_that_is_replaced(self):
         """By a new file under its name, while it runs: the profile keeps the names."""
-        for engine in MAIN_ENGINES:
+        for engine in ENGINES:
             with self.subTest(engine=engine):
                 place = self.fresh_directory(engine)
                 program = place / "server"
@@ -96,7 +96,7 @@ class CodeNames(Case):
         """Loaded at the address where the first one was, and of its name. In a new file: each has its names, also where no perf record
         tells of it. In the first one's file: the old code does not get the new one's names."""
         note = b"\x14\0\0\0\x03\0\0\0GNU\0"
-        kinds = [(engine, how, with_id) for engine in MAIN_ENGINES for how in ("new", "over") for with_id in (True, False)]
+        kinds = [(engine, how, with_id) for engine in ENGINES for how in ("new", "over") for with_id in (True, False)]
         for engine, how, with_id in kinds:
             with self.subTest(engine=engine, how=how, with_id=with_id):
                 place = self.fresh_directory(f"{engine}-{how}-{with_id}")
@@ -117,7 +117,7 @@ class CodeNames(Case):
 
     def test_a_thread_that_is_renamed(self):
         """Each sample is under the name that the thread had then; without perf's records a name is read now and then."""
-        for engine, share in zip(MAIN_ENGINES, (0.98, 0.6, 0.6)):
+        for engine, share in zip(ENGINES, (0.98, 0.6, 0.6)):
             with self.subTest(engine=engine):
                 place = self.fresh_directory(engine)
                 ran = run([target("renamed")], place, profiled(OUT=place / "x", FREQ=499, ENGINE=engine, FORMAT="folded"))
@@ -131,7 +131,7 @@ class CodeNames(Case):
 
     def test_code_that_was_moved(self):
         """Into anonymous memory in its place, equal to the file's: it is the file, with whole stacks."""
-        for engine, late in ((engine, late) for engine in MAIN_ENGINES for late in ([], ["late"])):
+        for engine, late in ((engine, late) for engine in ENGINES for late in ([], ["late"])):
             with self.subTest(engine=engine, late=late):
                 place = self.fresh_directory("-".join([engine, *late]))
                 ran = run([target("moved"), *late], place, profiled(OUT=place / "x", FREQ=499, ENGINE=engine, FORMAT="folded", KERNEL="off"))
@@ -145,7 +145,7 @@ class CodeNames(Case):
         """A compiler's dump says when a function came to an address that others had before. Memory that the kernel shows as a
         file is memory."""
         kinds = ("private", "shared", "memfd")
-        every = [(engine, memory) for engine in MAIN_ENGINES for memory in kinds]
+        every = [(engine, memory) for engine in ENGINES for memory in kinds]
         for engine, memory in sized(every[:len(kinds) + 1], every):
             with self.subTest(engine=engine, memory=memory):
                 place = self.fresh_directory(f"jit-{engine}-{memory}")
@@ -223,7 +223,7 @@ class CodeNames(Case):
         place = self.fresh_directory("later")
         program = place / "server"
         shutil.copy(target("rebuilt"), program)
-        stem, _ = self.halves(program, place, MAIN_ENGINES[0], lambda: None)
+        stem, _ = self.halves(program, place, ENGINES[0], lambda: None)
         self.assert_leaves(folded(stem.with_suffix(".fprobe")), TRUE)
         program.write_bytes(target("rebuilt-later").read_bytes())  # the same inode
         self.assert_replaced(stem.with_suffix(".fprobe"))

@@ -32,8 +32,6 @@ int main(int argc, char** argv) {
 """
 GDB = ["gdb", "-batch", "-nx", "-iex", "set debuginfod enabled off", "-iex", "set auto-load off", "-ex", "set confirm off",
        "-ex", "set width 0", "-ex", "set breakpoint pending on"]
-# Without the signal engine: gdb takes its signal, SIGTRAP, for its own from a program's start on.
-IN_GDB = [engine for engine in ENGINES if engine != "signal"]
 FUNCTIONS = ("malloc", "write", "pthread_mutex_lock", "mmap", "openat")
 
 
@@ -70,13 +68,13 @@ class Debuggers(Case):
         return run([*user, *GDB, *gdb_commands("set startup-with-shell off", *by_gdb, *commands), "--args", self.program], self.directory, clean_environment(), timeout=90)
 
     def test_run(self):
-        for engine in IN_GDB:
+        for engine in ENGINES:
             with self.subTest(engine=engine):
                 self.check("exited with code 07", self.run_in_gdb(engine, "run"))
 
     def test_run_through_env(self):
         """The library comes with the second program; gdb sees one exec."""
-        for engine in IN_GDB:
+        for engine in ENGINES:
             with self.subTest(engine=engine):
                 variables = [f"{name}={value}" for name, value in self.settings(engine).items()]
                 ran = run([*GDB, *gdb_commands("run"), "--args", "env", *variables, f"LD_PRELOAD={LIBRARY}", self.program],
@@ -85,7 +83,7 @@ class Debuggers(Case):
 
     def test_run_as_ordinary_user(self):
         user = ordinary_user(self)
-        for engine in sized(("auto",), ("auto", *IN_GDB)):
+        for engine in sized(("auto",), ("auto", *ENGINES)):
             with self.subTest(engine=engine):
                 self.check("exited with code 07", self.run_in_gdb(engine, "run", user=user))
 
@@ -93,7 +91,7 @@ class Debuggers(Case):
         """They stay until the program has ended; each stop goes on."""
         plant = [f"break {function}" for function in FUNCTIONS]
         passes = [f"ignore {number + 2} 100000" for number in range(len(FUNCTIONS))]
-        for engine in IN_GDB:
+        for engine in ENGINES:
             with self.subTest(engine=engine):
                 ran = self.run_in_gdb(engine, "break planted", "run", *plant, *passes, "continue", "info breakpoints")
                 self.check("exited with code 07", ran)
@@ -103,7 +101,7 @@ class Debuggers(Case):
         """To a program that runs; the breakpoints are there until it writes."""
         breaks = [f"break {function}" for function in FUNCTIONS]
         passes = [f"ignore {number + 1} 100000" for number, function in enumerate(FUNCTIONS) if function != "write"]
-        for engine in IN_GDB:
+        for engine in ENGINES:
             with self.subTest(engine=engine):
                 process = subprocess.Popen([self.program, "2"], cwd=self.directory, stdout=subprocess.PIPE, text=True,
                                            env=clean_environment(LD_PRELOAD=LIBRARY, **self.settings(engine)))
@@ -121,7 +119,7 @@ class Debuggers(Case):
 
     def test_a_breakpoint_under_mallocs_lock(self):
         """The thread stands there with the lock held, and the collector may need the lock."""
-        for engine in IN_GDB:
+        for engine in ENGINES:
             with self.subTest(engine=engine):
                 ran = self.run_in_gdb(engine, "break planted", "run", "break *_int_malloc", "ignore 2 100000", "continue",
                                       "info breakpoints")

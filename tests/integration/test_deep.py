@@ -4,7 +4,7 @@ import os
 import unittest
 
 from deep_stacks import caller_is_right, judge, path_is_right, recursion_is_right
-from harness import EMULATED, MAIN_ENGINES, Case, Result, profiled, run, sized, target
+from harness import EMULATED, ENGINES, Case, Result, profiled, run, sized, target
 
 
 class Deep(Case):
@@ -17,7 +17,7 @@ class Deep(Case):
         return verdict
 
     def test_recursion_that_fits_has_its_number_of_frames(self):
-        for engine in MAIN_ENGINES:
+        for engine in ENGINES:
             with self.subTest(engine=engine):
                 verdict = self.verdict(engine, "recursion", 48, 999, lambda frames: recursion_is_right(frames, 48),
                                        STACK=61440)
@@ -26,7 +26,7 @@ class Deep(Case):
 
     def test_recursion_has_no_caller_that_is_not_proven(self):
         """Beyond the copy a recursion looks the same whoever called it, in live memory and in the samples around it."""
-        for engine in MAIN_ENGINES:
+        for engine in ENGINES:
             for mode, amount in (("callers", 224), ("recursion", 4096)):
                 with self.subTest(engine=engine, mode=mode):
                     is_right = caller_is_right if mode == "callers" else lambda frames: recursion_is_right(frames, 4096)
@@ -37,7 +37,7 @@ class Deep(Case):
     def test_calls_that_are_repeated_for_two_callers_prove_nothing(self):
         """The samples before and after agree in all that the copy holds, and live memory only now and then contradicts. Once in
         90,000 times it shows the same caller for so long that it is believed."""
-        for engine in MAIN_ENGINES:
+        for engine in ENGINES:
             for kibibytes in (95, 224):
                 with self.subTest(engine=engine, kibibytes=kibibytes):
                     verdict = self.verdict(engine, "repeated", kibibytes, 999, caller_is_right)
@@ -45,7 +45,7 @@ class Deep(Case):
 
     def test_a_frame_of_33_kibibytes(self):
         """PCRE2's matcher has one, so grep -P. Up to 1,000 Hz it is in the copy; beyond, nothing proves who called it."""
-        for engine in MAIN_ENGINES:
+        for engine in ENGINES:
             for frequency in (499, 999, 4000):
                 with self.subTest(engine=engine, frequency=frequency):
                     # The kernel copies no page that was never touched. So the first samples are cut, until live memory is read.
@@ -60,7 +60,7 @@ class Deep(Case):
 
     def test_a_standing_path_is_whole(self):
         """Its calls tell which path it is, so that live memory can be believed once it has shown them often enough."""
-        for engine in MAIN_ENGINES:
+        for engine in ENGINES:
             with self.subTest(engine=engine):
                 verdict = self.verdict(engine, "tree", 1_500_000, 999, path_is_right, seconds=1.5)
                 self.assertEqual(verdict.wrong, 0)
@@ -69,7 +69,7 @@ class Deep(Case):
 
     def test_paths_that_change_are_never_mixed(self):
         """One in a thousand may be wrong: two paths may agree by chance in all frames that are compared."""
-        for engine in MAIN_ENGINES:
+        for engine in ENGINES:
             whole = wrong = 0
             enough = 10 if EMULATED else 100  # one slow CPU
             # On a busy machine the collector often reads when the program has gone on; and where one stack is wrong, a
@@ -86,11 +86,9 @@ class Deep(Case):
 
     def test_handlers_copy_as_much_as_is_asked_for(self):
         """Stacks that fit into the copy need no proof, however fast they change."""
-        for engine in ("timer", "signal"):
-            with self.subTest(engine=engine):
-                verdict = self.verdict(engine, "tree", 20, 4000, path_is_right, STACK=262144)
-                self.assertEqual(verdict.wrong, 0)
-                self.assertGreater(verdict.whole, verdict.all * 0.99)
+        verdict = self.verdict("timer", "tree", 20, 4000, path_is_right, STACK=262144)
+        self.assertEqual(verdict.wrong, 0)
+        self.assertGreater(verdict.whole, verdict.all * 0.99)
 
     def test_memory_is_read_where_process_vm_readv_is_refused(self):
         """Where process_vm_readv is refused, as in some containers, the stack beyond the copy is read through /proc."""
@@ -109,7 +107,7 @@ class Deep(Case):
 
     def test_cut_stacks_name_the_setting(self):
         """A copy of 1 KiB holds two frames of the recursion, from which nothing can be proven."""
-        for engine in MAIN_ENGINES:
+        for engine in ENGINES:
             for size in (1024, 61440):
                 with self.subTest(engine=engine, size=size):
                     directory = self.fresh_directory(f"advice-{engine}-{size}")

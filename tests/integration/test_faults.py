@@ -97,9 +97,6 @@ class Faults(Case):
     def test_timer(self):
         self.check("timer", ("timer_create", "timer_settime", "mmap", "clone,clone3", "rt_sigaction"))
 
-    def test_signal(self):
-        self.check("signal", ("perf_event_open", "mmap", "ioctl"))
-
 
 if __name__ == "__main__":
     unittest.main()

@@ -6,7 +6,7 @@ import subprocess
 import unittest
 
 from figures import is_sample
-from harness import EMULATED, MAIN_ENGINES, Case, profiled, run, shares, sized, target
+from harness import EMULATED, ENGINES, Case, profiled, run, shares, sized, target
 
 # As GHC's code: without tables, it is jumped into by run_in_frame, in whose frame it runs. That function's tables say where the
 # caller's stack pointer is, which is not the CFA.
@@ -121,13 +121,13 @@ class Fibers(Case):
         return sum(hits for frames, hits in working if frames[0] != "[truncated]") / every
 
     def test_each_kind_ends_where_it_began(self):
-        for engine in MAIN_ENGINES:
+        for engine in ENGINES:
             for kind in ("context", "zero", "minicoro", "libco", "boost", "corosensei"):
                 with self.subTest(engine=engine, kind=kind):
                     self.assertGreaterEqual(self.whole(self.stacks(engine, kind), kind), 0.98)
 
     def test_a_stack_that_a_function_calls_on_goes_on_to_its_caller(self):
-        for engine in MAIN_ENGINES:
+        for engine in ENGINES:
             for kind, switches in (("called", 1), ("called-below", 2)):
                 with self.subTest(engine=engine, kind=kind):
                     stacks = self.stacks(engine, kind, 30)
@@ -151,7 +151,7 @@ class Fibers(Case):
         self.need("cc")
         (self.directory / "frame.c").write_text(IN_A_FRAME)
         subprocess.run(["cc", "-O1", "-o", "frame", "frame.c"], cwd=self.directory, check=True)
-        for engine in MAIN_ENGINES:
+        for engine in ENGINES:
             with self.subTest(engine=engine):
                 ran = run([self.directory / "frame"], self.fresh_directory(engine), profiled(ENGINE=engine, FREQ=499, KERNEL="off"))
                 self.assertEqual(ran.returncode, 0, ran.stderr)
@@ -166,7 +166,7 @@ class Fibers(Case):
         self.need("cc")
         (self.directory / "switched.c").write_text(SWITCHED)
         subprocess.run(["cc", "-O1", "-fno-ipa-icf", "-o", "switched", "switched.c"], cwd=self.directory, check=True)
-        for engine in MAIN_ENGINES:
+        for engine in ENGINES:
             for kind in BEGINNINGS:
                 with self.subTest(engine=engine, kind=kind):
                     ran = run([self.directory / "switched", kind], self.fresh_directory(f"{kind}-{engine}"),
@@ -191,7 +191,7 @@ class Fibers(Case):
     def test_coroutines_of_boost(self):
         if not target("fibers-boost").exists():
             self.skipTest("libboost-context-dev and libboost-fiber-dev are not installed")
-        for engine in MAIN_ENGINES:
+        for engine in ENGINES:
             for kind in ("context", "fiber"):
                 with self.subTest(engine=engine, kind=kind):
                     ran = run([target("fibers-boost"), kind, sized(0.3, 1.5)], self.fresh_directory(f"{kind}-{engine}"),
@@ -206,23 +206,23 @@ class Fibers(Case):
     def test_what_proves_no_start_is_truncated(self):
         for kind in ("redirected", "elsewhere"):
             with self.subTest(kind=kind):
-                for frames, _ in self.stacks(MAIN_ENGINES[0], kind):
+                for frames, _ in self.stacks(ENGINES[0], kind):
                     self.assertEqual(frames[0], "[truncated]")
 
     def test_frame_pointers_end_there_too(self):
         for kind in ("context", "zero", "boost"):
             with self.subTest(kind=kind):
-                self.assertGreaterEqual(self.whole(self.stacks(MAIN_ENGINES[0], kind, UNWIND="fp"), kind), 0.98)
+                self.assertGreaterEqual(self.whole(self.stacks(ENGINES[0], kind, UNWIND="fp"), kind), 0.98)
 
     def test_deep_recursion_on_one_stack(self):
-        for engine in MAIN_ENGINES:
+        for engine in ENGINES:
             with self.subTest(engine=engine):
                 whole = self.whole(self.stacks(engine, "context", 95, STACK=61440), "context", 95)
                 if not EMULATED:  # a slow or busy machine reads late, never wrongly
                     self.assertGreater(whole, 0.5)
 
     def test_deep_recursion_on_stacks_that_take_turns(self):
-        for engine in MAIN_ENGINES:
+        for engine in ENGINES:
             with self.subTest(engine=engine):
                 whole = self.whole(self.stacks(engine, "context", 95, 3, STACK=61440), "context", 95)
                 if not EMULATED:

@@ -109,10 +109,6 @@ class Filters(InFilter):
     def test_calls_timer(self):
         self.every_call("timer")
 
-    def test_calls_signal(self):
-        """The timers' but for what its events need."""
-        self.every_call("signal", ["perf_event_open", "ioctl", "close_range", "kill"])
-
     def test_services(self):
         self.every_service(ONE | THREADS | FORK, sized(["auto"], ["auto", "timer"]))
 

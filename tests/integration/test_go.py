@@ -146,13 +146,10 @@ class Go(Case):
 
     def test_engines_that_need_a_signal_say_why_there_is_no_sample(self):
         self.build()
-        for engine in ("timer", "signal"):
-            with self.subTest(engine=engine):
-                self.need_engine(engine)
-                ran = run([self.directory / "sample"], self.fresh_directory(engine), env=profiled(ENGINE=engine, FREQ=997))
-                told = [line for line in ran.stderr.splitlines() if line != "done"]
-                self.assertEqual((ran.returncode, len(told)), (0, 1), ran.stderr)
-                self.assertRegex(told[0], "^flameprobe: .*FLAMEPROBE_ENGINE=ring needs no(ne| signal)$")
+        ran = run([self.directory / "sample"], self.fresh_directory("timer"), env=profiled(ENGINE="timer", FREQ=997))
+        told = [line for line in ran.stderr.splitlines() if line != "done"]
+        self.assertEqual((ran.returncode, len(told)), (0, 1), ran.stderr)
+        self.assertRegex(told[0], "^flameprobe: .*FLAMEPROBE_ENGINE=ring needs no(ne| signal)$")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from harness import (EMULATED, ENGINES, LIBRARY, MAIN_ENGINES, MISSES_TICKS, ROOT, SIZE, Case, clean_environment, host, ordinary_user, profiled,
+from harness import (EMULATED, ENGINES, LIBRARY, MISSES_TICKS, ROOT, SIZE, Case, clean_environment, host, ordinary_user, profiled,
                      read_folded, render, run, sized, started, target, wait_until)
 
 # (program and arguments, functions that must be in some result). {dir} is the test's directory.
@@ -137,7 +137,7 @@ def takes_part(argv, engine):
         return argv[0] not in OF_SIGNALS or key in OF_SIGNALS_WITHOUT
     if engine == "timer":
         return key in HANDLER_HOSTS
-    return key in HANDLER_HOSTS and argv[0] not in SAME_FROM_ANY_SOURCE and (engine == "signal" or argv[0] not in OF_SIGNALS)
+    return key in HANDLER_HOSTS and argv[0] not in SAME_FROM_ANY_SOURCE and argv[0] not in OF_SIGNALS
 
 
 # How a host ends, and its results: with a folded file, or only the .fprobe.
@@ -223,9 +223,6 @@ class Lives(HostCase):
     def test_timer(self):
         self.check("timer")
 
-    def test_signal(self):
-        self.check("signal")
-
     def test_what_a_handler_interrupted_stands_behind_it(self):
         for engine in ENGINES:
             with self.subTest(engine=engine):
@@ -254,7 +251,7 @@ class Lives(HostCase):
         for mode in ("none", "fork"):
             if self.run_alone([program, mode], f"{program.name}-{mode}", 60)[0] != 0:
                 self.skipTest(f"the sanitizer of {program.name} does not work here, or was not linked in")
-            for engine in MAIN_ENGINES:
+            for engine in ENGINES:
                 with self.subTest(mode=mode, engine=engine):
                     ran = self.beside([program, mode], f"{program.name}-{mode}-{engine}", {"ENGINE": engine, "FREQ": 997})
                     self.assertEqual([line for line in ran.stderr.splitlines() if not line.startswith("flameprobe: ")], [])
@@ -358,7 +355,7 @@ class Processes(HostCase):
 
     def test_a_child_whose_collector_gets_no_cpu_time(self):
         """It does not live too briefly, so its CPU time is in a result of its own."""
-        for engine in MAIN_ENGINES:
+        for engine in ENGINES:
             with self.subTest(engine=engine):
                 ran = self.beside([str(host("starved"))], engine, {"ENGINE": engine, "FORMAT": "folded,json", "CHILDREN": "separate"})
                 children = [result for (pid, _), result in ran.results().items() if pid != ran.pid]
@@ -397,7 +394,7 @@ os.waitpid(child, 0)
 wait()
 wait()
 work()"""
-        for engine in MAIN_ENGINES:
+        for engine in ENGINES:
             with self.subTest(engine=engine):
                 ran = self.beside(["/usr/bin/python3", "-u", "-c", program], engine, {"ENGINE": engine, "FREQ": 997, "FORMAT": "none"})
                 self.assertTrue(ran.stdout.endswith("none\nnone\nTrue\nnone\n"), ran.stdout)
@@ -414,7 +411,7 @@ work()"""
 
     def test_a_child_of_a_function_at_quick_exit(self):
         """It began when the results were written already, and its own stayed in the run's folder."""
-        for engine in MAIN_ENGINES:
+        for engine in ENGINES:
             with self.subTest(engine=engine):
                 ran = self.beside([str(host("family")), "quick_exit"], engine, {"FREQ": 997, "ENGINE": engine})
                 self.assertEqual(list(ran.directory.glob("*.run")), [])
@@ -423,7 +420,7 @@ work()"""
                     self.assert_function(stacks, function)
 
     def test_daemon(self):
-        for engine in MAIN_ENGINES:
+        for engine in ENGINES:
             with self.subTest(engine=engine):
                 directory = self.fresh_directory(engine)
                 ran = run([host("daemon"), directory / "verdict"], directory, profiled(FREQ=997, ENGINE=engine))
@@ -441,7 +438,7 @@ work()"""
                 self.assertEqual(wait_until(lambda: verdict.exists() and verdict.read_text(), 30, "its verdict"), "right\n")
 
     def test_the_profilers_own_end_is_not_in_the_picture(self):
-        for engine in MAIN_ENGINES:
+        for engine in ENGINES:
             with self.subTest(engine=engine):
                 for number in range(sized(3, 10)):
                     ran = run([host("ends"), "exit"], self.fresh_directory(f"{engine}-{number}"),
@@ -450,7 +447,7 @@ work()"""
                     self.assertEqual(ours, [], ran.stderr)
 
     def test_exec_chain_at_4000(self):
-        for engine in MAIN_ENGINES:
+        for engine in ENGINES:
             with self.subTest(engine=engine):
                 self.beside([str(host("family")), "chain", sized("100", "1000", "10")], f"chain-{engine}",
                             {"FREQ": 4000, "ENGINE": engine, "FORMAT": "none"}, timeout=240)
@@ -466,7 +463,7 @@ work()"""
 
     def test_a_host_that_wants_no_new_rights(self):
         """It counted as one in a filter: what it forked was not sampled, and SIGTERM left its profile undrawn."""
-        for engine in MAIN_ENGINES:
+        for engine in ENGINES:
             with self.subTest(engine=engine):
                 ran = self.beside([str(host("privileges")), "no_new_privs"], engine, {"FREQ": 997, "ENGINE": engine})
                 wait_until(lambda: not list(ran.directory.glob("*.run")), 20, "the end of the run's folder")
@@ -500,9 +497,6 @@ class Ends(HostCase):
     def test_timer(self):
         self.check("timer")
 
-    def test_signal(self):
-        self.check("signal")
-
     def test_an_interval_timer_does_not_end_it_while_the_results_are_written(self):
         for n in range(10):  # on a busy machine its thread may not run in that time
             ran = run([host("ends"), "timer"], self.fresh_directory(f"timer-{n}"), profiled(FREQ=997))
@@ -533,7 +527,7 @@ class Node(Case):
                     wait_until(lambda: "svg" in ran.result("node").endings, 20, "the picture")
 
     def test_every_engine(self):
-        self.check(MAIN_ENGINES, [])
+        self.check(ENGINES, [])
 
     def test_ordinary_user(self):
         user = ordinary_user(self)
@@ -565,7 +559,7 @@ class Init(HostCase):
         """As a container's program may be, it is no init: it waits for its own children only."""
         program = "import os, subprocess\nfor _ in range(4):\n    subprocess.run(['/usr/bin/python3', '-c', 'sum(range(3000000))'], check=True)\n" \
                   "try:\n    print(os.waitpid(-1, os.WNOHANG))\nexcept ChildProcessError:\n    print('none')"
-        for engine in MAIN_ENGINES:
+        for engine in ENGINES:
             with self.subTest(engine=engine):
                 ran = self.first(engine, "/usr/bin/python3", "-c", program)
                 self.assertEqual((ran.returncode, ran.stdout), (0, "none\n"), ran.stderr)
@@ -576,14 +570,14 @@ class Init(HostCase):
         program = "import ctypes, os, time\nlibrary = ctypes.CDLL(None)\nfor number in range(3):\n    end = time.process_time() + 0.1\n" \
                   "    while time.process_time() < end: sum(range(1000))\n    print(library.flameprobe_dump(b'd%d' % number, None))\n" \
                   "try:\n    print(os.waitpid(-1, os.WNOHANG))\nexcept ChildProcessError:\n    print('none')"
-        for engine in MAIN_ENGINES:
+        for engine in ENGINES:
             with self.subTest(engine=engine):
                 ran = self.first(engine, "/usr/bin/python3", "-c", program)
                 self.assertEqual((ran.returncode, ran.stdout), (0, "0\n0\n0\nnone\n"), ran.stderr)
 
     def test_of_a_namespace_in_it(self):
         """The two have one number. The inner one waited for a collector that it does not have, and was not sampled."""
-        for engine in MAIN_ENGINES:
+        for engine in ENGINES:
             with self.subTest(engine=engine):
                 ran = self.first(engine, host("privileges"), "pid_namespace")
                 self.assertEqual((ran.returncode, ran.stdout), (0, "pid_namespace done\n"), ran.stderr)
@@ -655,16 +649,13 @@ class RealTime(Case):
             run(["true"], self.directory, clean_environment(), preexec_fn=become_real_time)
         except subprocess.SubprocessError:
             self.skipTest("real-time priority is not permitted (RLIMIT_RTPRIO)")
-        # In these engines it is a thread of the host.
-        for engine in ("timer", "signal"):
-            self.need_engine(engine)
-            with self.subTest(engine=engine), started([host("single"), "work", "20"], self.fresh_directory(engine),
-                                                      profiled(ENGINE=engine), preexec_fn=become_real_time) as process:
-                def policies():
-                    named = {(task / "comm").read_text().strip(): os.sched_getscheduler(int(task.name))
-                             for task in Path(f"/proc/{process.pid}/task").iterdir()}
-                    return named == {"host-single": os.SCHED_FIFO, "flameprobe": os.SCHED_OTHER}
-                wait_until(policies, what="the collector's own policy")
+        # With timers it is a thread of the host.
+        with started([host("single"), "work", "20"], self.directory, profiled(ENGINE="timer"), preexec_fn=become_real_time) as process:
+            def policies():
+                named = {(task / "comm").read_text().strip(): os.sched_getscheduler(int(task.name))
+                         for task in Path(f"/proc/{process.pid}/task").iterdir()}
+                return named == {"host-single": os.SCHED_FIFO, "flameprobe": os.SCHED_OTHER}
+            wait_until(policies, what="the collector's own policy")
 
 
 class AtExit(Case):
@@ -691,13 +682,10 @@ class OwnTimers(HostCase):
             for engine in [engines[(turn + 1) % len(engines)]] if SIZE == "quick" else engines:
                 with self.subTest(kind=kind, signal=int(number), rate=rate, engine=engine):
                     ran = self.beside([host("own_timer"), kind, str(int(number)), str(rate)], f"{kind}-{int(number)}-{engine}", {"FREQ": 199, "ENGINE": engine})
-                    if (engine, number) == ("signal", signal.SIGTRAP):  # which that engine needs itself
-                        self.assertIn("sampling ended where the program took away the signal that the engine needs", ran.stderr)
-                        continue
                     self.assertLessEqual({"fprobe", "folded", "svg"}, ran.result().endings, ran.stderr)
 
     def test_root(self):
-        self.check(MAIN_ENGINES)
+        self.check(ENGINES)
 
     def test_ordinary_user(self):
         self.user = ordinary_user(self)

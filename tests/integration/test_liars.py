@@ -5,7 +5,7 @@ import json
 import os
 import time
 
-from harness import ENGINES, LIBRARY, MAIN_ENGINES, Case, host, ordinary_user, profiled, read_folded, render, run, sized
+from harness import ENGINES, LIBRARY, Case, host, ordinary_user, profiled, read_folded, render, run, sized
 
 LIAR = host("liar").with_name("libhost-liar.so")  # each clock a day ahead, another process, another thread
 UNSHARE = ["unshare", "--user", "--map-root-user", "--time", "--monotonic", "100000", "--boottime", "100000"]
@@ -31,7 +31,7 @@ class Liars(Case):
         self.assert_function(result.stacks(), "work_ms", at_least=60)
 
     def test_every_engine(self):
-        for engine in MAIN_ENGINES:
+        for engine in ENGINES:
             for order in ((LIAR, LIBRARY), (LIBRARY, LIAR)):
                 with self.subTest(engine=engine, first=order[0].name):
                     self.check(engine, order, [])

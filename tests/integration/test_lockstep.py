@@ -5,7 +5,7 @@ import unittest
 from harness import Case, sized
 from rhythm import scores
 
-EVERY = [(engine, frequency) for engine in ("ring", "signal") for frequency in (99, 499, 997, 4000)]
+EVERY = [(engine, frequency) for engine in ("ring",) for frequency in (99, 499, 997, 4000)]
 
 
 class Lockstep(Case):
@@ -28,7 +28,7 @@ def add(engine, frequency):
     setattr(Lockstep, f"test_{engine}_at_{frequency}", lambda self: self.check(engine, frequency))
 
 
-for e, f in sized([("ring", 997), ("ring", 4000), ("signal", 997)], EVERY):
+for e, f in sized([("ring", 997), ("ring", 4000)], EVERY):
     add(e, f)
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import sys
 import time
 import unittest
 
-from harness import MAIN_ENGINES, Case, clean_environment, host, profiled, read_folded, run
+from harness import ENGINES, Case, clean_environment, host, profiled, read_folded, run
 
 WORK = f"{host('ends')} return 200"
 
@@ -24,7 +24,7 @@ class Names(Case):
         launchers = {"timeout": ["timeout", "60", *WORK.split()], "sh": ["sh", "-c", f"{WORK}; exit 6"],
                      "script": ["script", "-qec", WORK, "/dev/null"]}
         for name, argv in launchers.items():
-            for engine in MAIN_ENGINES:
+            for engine in ENGINES:
                 with self.subTest(launcher=name, engine=engine):
                     self.need(name)
                     place = self.fresh_directory(f"{name}-{engine}")

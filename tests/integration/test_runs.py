@@ -10,7 +10,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from harness import (AS_ORDINARY_USER, BUILD, COMMAND, ENGINES, LIBRARY, MAIN_ENGINES, SIZE, Case, clean_environment, host, profiled, read_folded, render, run,
+from harness import (AS_ORDINARY_USER, BUILD, COMMAND, ENGINES, LIBRARY, SIZE, Case, clean_environment, host, profiled, read_folded, render, run,
                      shares, sized, started, target, wait_until)
 from programs import Missing, nginx_masters
 
@@ -124,7 +124,7 @@ class RunCase(Case):
 
 class Runs(RunCase):
     def test_a_tree_leaves_four_files_and_one_picture_of_all(self):
-        for engine in MAIN_ENGINES:
+        for engine in ENGINES:
             with self.subTest(engine=engine):
                 self.directory = self.fresh_directory(engine)
                 ran = self.tree(3, 0.12, OUT="tree", FREQ=499, ENGINE=engine)
@@ -218,7 +218,7 @@ print(child())"""
         """Whatever is sampled: its waits, a few milliseconds, are not what the user asked for. At a low frequency, since it keeps
         its name where a sample hit it by chance: once in a hundred launchers at 499 Hz."""
         self.directory.chmod(0o777)
-        for engine in MAIN_ENGINES:
+        for engine in ENGINES:
             for user in ((), AS_ORDINARY_USER) if os.geteuid() == 0 else ((),):
                 events = ("cpu", "cpu,offcpu", "wall")
                 # In the quick set all events once, and each user in each engine.
@@ -236,7 +236,7 @@ print(child())"""
         """As PostgreSQL's server, with its forty libraries: what the launcher recorded is a result before it begins."""
         launcher = ("import os, time\nwhile time.process_time() < 0.2: pass\nenv = dict(os.environ)\n"
                     f"os.execve('/bin/sh', ['sh', '-c', 'sleep 0.5; LD_PRELOAD=' + env.pop('LD_PRELOAD') + ' exec {host('ends')} return 200'], env)")
-        for engine in MAIN_ENGINES:
+        for engine in ENGINES:
             with self.subTest(engine=engine):
                 place = self.fresh_directory(engine)
                 ran = run(["/usr/bin/python3", "-c", launcher], place, profiled(ENGINE=engine, FREQ=499, FORMAT="none", OUT=place / "x"))
@@ -259,7 +259,7 @@ print(child())"""
     def test_threads_of_the_next_program_are_not_the_launchers(self):
         """A launcher that executes at once a program that begins with threads: one result, of the program, by its name."""
         self.directory.chmod(0o777)
-        for engine in MAIN_ENGINES:
+        for engine in ENGINES:
             for user in ((), AS_ORDINARY_USER) if os.geteuid() == 0 else ((),):
                 for number in range(sized(1, 10)):
                     with self.subTest(engine=engine, user=bool(user), number=number):
@@ -277,7 +277,7 @@ print(child())"""
         """Both programs are in the one result, whether or not the first one's was drawn already."""
         again = "end = __import__('time').process_time() + 0.2\nwhile __import__('time').process_time() < end: sum(range(1000))"
         first = again + "\n__import__('os').execv('/usr/bin/python3', ['/usr/bin/python3', '-c', 'import time\\n' + " + repr(again) + "])"
-        for engine in MAIN_ENGINES:
+        for engine in ENGINES:
             for number in range(sized(1, 20)):
                 with self.subTest(engine=engine, number=number):
                     place = self.fresh_directory(f"{engine}-{number}")
@@ -290,7 +290,7 @@ print(child())"""
         """For root and an ordinary user: one result, with the CPU time of all images and no more."""
         count = sized(6, 40)
         self.directory.chmod(0o777)
-        for number, engine in enumerate(MAIN_ENGINES):
+        for number, engine in enumerate(ENGINES):
             for user in ((), AS_ORDINARY_USER) if os.geteuid() == 0 else ((),):
                 # In the quick set two by two: each way as root and as another user, in one engine at least.
                 # Without random addresses each image is where the last one was.
@@ -322,7 +322,7 @@ print(child())"""
         if os.geteuid() != 0:
             self.skipTest("only root can become another user")
         self.directory.chmod(0o1777)
-        for engine in MAIN_ENGINES:
+        for engine in ENGINES:
             with self.subTest(engine=engine):
                 ran = run(["setpriv", "--clear-groups", "--reuid=65534", "--regid=65534", "/usr/bin/python3", "-c", TREE, "0", "0", "", "0.3"],
                           self.directory, profiled(ENGINE=engine, OUT=self.directory / engine))
@@ -334,7 +334,7 @@ print(child())"""
         """It has its result where it may write, and the command that draws it where it may not."""
         if os.geteuid() != 0:
             self.skipTest("only root can become another user")
-        for engine in MAIN_ENGINES:
+        for engine in ENGINES:
             for mode, umask in ((0o1777, 0o22), (0o1777, 0o77), (0o755, 0o22), (0o700, 0o22)):
                 with self.subTest(engine=engine, mode=oct(mode), umask=oct(umask)):
                     self.directory.chmod(0o755)
@@ -371,7 +371,7 @@ print(child())"""
             self.assertGreater(table["python3", pid], 150, table)  # 0.5 s of CPU time at 499 Hz
 
     def test_a_killed_first_process_leaves_the_rest_to_its_children(self):
-        for engine in sized(("timer",), MAIN_ENGINES):
+        for engine in sized(("timer",), ENGINES):
             with self.subTest(engine=engine):
                 self.directory = self.fresh_directory(engine)
                 first = subprocess.Popen(["/usr/bin/python3", "-c", TREE, "2", "1", "leave", "10"], cwd=self.directory,
@@ -610,14 +610,11 @@ print(child())"""
         """A collector that is a thread has the program's limit: it can neither list the folder nor start a program."""
         work = "import resource, time\ndef work():\n    end = time.process_time() + 0.2\n    while time.process_time() < end: pass\n" \
                "work(); resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3)); work()"
-        for engine in sized(("timer",), ("timer", "signal")):
-            with self.subTest(engine=engine):
-                self.directory = self.fresh_directory(engine)
-                ran = run(["/usr/bin/python3", "-c", work], self.directory, profiled(OUT="few", FREQ=499, KERNEL="off", ENGINE=engine))
-                self.assertEqual(ran.returncode, 0, ran.stderr)
-                self.assertEqual(self.names(), ["few.run"], ran.stderr)
-                self.assertIn(f"this draws it: flameprobe-render {self.directory}/few.run", ran.stderr)
-                self.assertEqual({pid for _, pid in self.processes("few.run")}, {ran.pid})
+        ran = run(["/usr/bin/python3", "-c", work], self.directory, profiled(OUT="few", FREQ=499, KERNEL="off", ENGINE="timer"))
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertEqual(self.names(), ["few.run"], ran.stderr)
+        self.assertIn(f"this draws it: flameprobe-render {self.directory}/few.run", ran.stderr)
+        self.assertEqual({pid for _, pid in self.processes("few.run")}, {ran.pid})
 
     def test_nothing_but_the_result_and_the_folder_is_ever_there(self):
         first = subprocess.Popen(["/usr/bin/python3", "-c", TREE, "2", "0.4", "wait", "0.4"], cwd=self.directory,

@@ -65,9 +65,6 @@ class Exact(Case):
         # several, and chance with it. The lower the rate, the less.
         self.check("exact_shares_O2", "timer", 99, sized(1500, 6000, 300))
 
-    def test_signal(self):
-        self.check("exact_shares_O2", "signal", 997, sized(800, 4000, 200))
-
 
 class Languages(Case):
     def stacks(self, argv, env=None):

@@ -9,7 +9,7 @@ import math
 import unittest
 from statistics import NormalDist
 
-from harness import EMULATED, ENGINES, SIZE, Case, named, profiled, render, run, sized, target
+from harness import EMULATED, ENGINES, Case, named, profiled, render, run, sized, target
 
 # (mode, function, leaf share, inclusive share); None: not asked
 TRUTH = [
@@ -56,8 +56,7 @@ class Shares(Case):
         self.need_engine(engine)
         comparisons = (2 * len(TRUTH) + len(THREADS)) * len(ENGINES) * len(FREQUENCIES)
         modes = list(dict.fromkeys(row[0] for row in TRUTH))
-        # Who unwinds is as in the timer engine; when it does is seen from the leaves and the threads.
-        for mode in ("leaves",) if SIZE == "quick" and engine == "signal" else modes:
+        for mode in modes:
             with self.subTest(mode=mode, engine=engine, frequency=frequency):
                 ran = self.profile(mode, rounds, engine, frequency)
                 functions, samples = own_functions(ran.result().path("fprobe"))
@@ -92,7 +91,7 @@ def add(engine, frequency):
     setattr(Shares, f"test_{engine}_at_{frequency}", lambda self: self.check(engine, frequency, rounds))
 
 
-for e, f in sized([("ring", 4000), ("timer", 997), ("signal", 997)], EVERY):
+for e, f in sized([("ring", 4000), ("timer", 997)], EVERY):
     add(e, f)
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import unittest
 from collections import Counter
 
 import pprof_rules
-from harness import COMMAND, MAIN_ENGINES, Case, host, ordinary_user, profiled, render, run, stolen_ns, stolen_seconds
+from harness import COMMAND, ENGINES, Case, host, ordinary_user, profiled, render, run, stolen_ns, stolen_seconds
 from page_data import PageData
 
 FORMATS = "folded,svg,pprof,json,speedscope,firefox"
@@ -319,7 +319,7 @@ class Totals(Case):
         return 5 * 4_000_000 if told["sampling"]["engine"] == "timer" else 0
 
     def test_engines(self):
-        for engine in MAIN_ENGINES:
+        for engine in ENGINES:
             with self.subTest(engine=engine):
                 ran = run([host("ends"), "return", "700"], self.fresh_directory(engine),
                           profiled(ENGINE=engine, FREQ=3989, FORMAT=FORMATS))
@@ -356,7 +356,7 @@ class Totals(Case):
         """Of a run of several processes the same; and each process's time, share and samples are those of its box, in every table."""
         ends = str(host("ends"))
         script = f"import subprocess, sys\nfor ms in (300, 500, 400): subprocess.run([{ends!r}, 'return', str(ms)], stdout=subprocess.DEVNULL)"
-        for engine in MAIN_ENGINES:
+        for engine in ENGINES:
             with self.subTest(engine=engine):
                 self.directory = self.fresh_directory(engine)
                 # JSON lists a thousand functions; at 3989 Hz it left out some that have another's name.
@@ -417,7 +417,7 @@ class Totals(Case):
                   "  while time.thread_time() < ms / 1000: hashlib.sha256(bytes(1 << 16)).digest()\n"
                   "for ms in (600, 3, 40, 1, 600, 8):\n"
                   "  t = threading.Thread(target=busy, args=(ms,)); t.start(); t.join()\n")
-        for engine in MAIN_ENGINES:
+        for engine in ENGINES:
             with self.subTest(engine=engine):
                 ran = run([sys.executable, "-c", script], self.fresh_directory(engine),
                           profiled(ENGINE=engine, FREQ=997, FORMAT=FORMATS))

@@ -84,7 +84,6 @@ void read_timer_limit(State& state) noexcept {
 
 int make_timer(State& state, std::uint32_t index) noexcept {
     ThreadSlot& slot = state.slots[index];
-    if (!state.timers) return 0;
     if (state.timers_made.fetch_add(1, std::memory_order_relaxed) >=
         state.most_timers.load(std::memory_order_relaxed)) {
         state.timers_made.fetch_sub(1, std::memory_order_relaxed);
@@ -140,7 +139,7 @@ void attach_this_thread() noexcept {
     slot.by_itself = true;
     if (!state->kernel_only) system_call(SYS_prctl, long{PR_GET_NAME}, slot.name);  // else perf's records have it
     use_alternate_stack(*state, slot);
-    if (state->timers) read_timer_limit(*state);
+    read_timer_limit(*state);
     if (make_timer(*state, index) == 0 && slot.timer >= 0 && !slot.masked) arm_timer(*state, slot, true);
     slot.ready.store(1, std::memory_order_release);
 }
@@ -149,7 +148,7 @@ bool yield_signal(int signal, bool may_call) noexcept {
     const Visit visit;
     State* const state = visit.state();
     if (state == nullptr || !state->sampling.load(std::memory_order_relaxed) || state->signal != signal) return true;
-    if (!state->timers || !may_call) return false;
+    if (!may_call) return false;
     // Before the loop over the timers: a thread that arms one meanwhile sees this, or the loop sees its timer.
     state->yielded.store(true, std::memory_order_seq_cst);
     for (std::uint32_t i = 0; i < state->slot_count; ++i) {
@@ -182,9 +181,6 @@ void expect_filter() noexcept {
         // The stack's range is needed most from now on: the collector finds it by the control block.
         if (index != state->slot_count)
             state->slots[index].control_block.store(cpu::thread_pointer(), std::memory_order_relaxed);
-        state->filtered_tid.store(tid, std::memory_order_relaxed);
-        state->filtered_slot.store(index, std::memory_order_relaxed);
-        state->filtered_base.store(cpu::thread_pointer(), std::memory_order_release);
     }
     state->may_call.store(false, std::memory_order_relaxed);
     state->silent.store(true, std::memory_order_release);

@@ -27,36 +27,24 @@ struct HostAction {
 constinit HostAction host_actions[65];
 constinit std::atomic<std::uint64_t> taken{0};  // a bit for each signal that our handler was ever installed for
 
-// siginfo_t's _perf member (include/uapi/asm-generic/siginfo.h), which glibc 2.36 lacks: si_perf_data follows si_addr.
-constexpr int trap_perf = 6;
-
 enum class Origin { ours, late, foreign };
 
 struct Tick {
     Origin origin = Origin::foreign;
-    ThreadSlot* slot = nullptr;
-    std::uint32_t slot_index = CellHead::no_slot;
-    std::uint64_t expiries = 1;  // of a timer
+    std::uint32_t slot = 0;      // where it is ours
+    std::uint64_t expiries = 1;  // of its timer
 };
 
-std::uint64_t perf_data(const siginfo_t& info) noexcept {
-    return *reinterpret_cast<const std::uint64_t*>(reinterpret_cast<const char*>(&info) + offsetof(siginfo_t, si_addr) +
-                                                   8);
-}
-
 Tick classify(State* state, const siginfo_t& info) noexcept {
-    const bool timer = info.si_code == SI_TIMER;
-    if (!timer && !(info.si_signo == SIGTRAP && info.si_code == trap_perf)) return {};
-    const auto token =
-        Token::unpack(timer ? reinterpret_cast<std::uintptr_t>(info.si_value.sival_ptr) : perf_data(info));
+    if (info.si_code != SI_TIMER) return {};
+    const auto token = Token::unpack(reinterpret_cast<std::uintptr_t>(info.si_value.sival_ptr));
     const std::uint32_t expected = process_secret.load(std::memory_order_relaxed);
     if (expected == 0 || token.secret != expected) return {};
     if (state == nullptr || !state->sampling.load(std::memory_order_relaxed)) return {.origin = Origin::late};
-    if (!timer) return {.origin = Origin::ours};
     if (token.slot >= state->slot_count) return {.origin = Origin::late};
-    ThreadSlot& slot = state->slots[token.slot];
-    if (static_cast<std::uint16_t>(slot.generation) != token.generation) return {.origin = Origin::late};
-    return {Origin::ours, &slot, token.slot, 1 + static_cast<std::uint64_t>(info.si_overrun > 0 ? info.si_overrun : 0)};
+    if (static_cast<std::uint16_t>(state->slots[token.slot].generation) != token.generation)
+        return {.origin = Origin::late};
+    return {Origin::ours, token.slot, 1 + static_cast<std::uint64_t>(info.si_overrun > 0 ? info.si_overrun : 0)};
 }
 
 std::uint64_t now(const State& state) noexcept {
@@ -69,48 +57,14 @@ std::uint64_t now(const State& state) noexcept {
     return ns_of(time);
 }
 
-bool is_filtered_thread(const State& state) noexcept {
-    return state.has_thread_pointer && cpu::thread_pointer() == state.filtered_base.load(std::memory_order_acquire);
-}
-
-/// The calling thread's id, for signals of perf events, which name no slot; 0 where a filter may forbid to ask for it.
-std::uint32_t own_tid(const State& state) noexcept {
-    if (!state.silent.load(std::memory_order_acquire)) return static_cast<std::uint32_t>(system_call(SYS_gettid));
-    return is_filtered_thread(state) ? state.filtered_tid.load(std::memory_order_relaxed) : 0;
-}
-
-/// The slot that the collector claimed for the calling thread; null if it has not.
-const ThreadSlot* slot_of_this_thread(const State& state) noexcept {
-    const std::uint32_t tid = own_tid(state), index = tid != 0 ? state.slot_of(tid) : state.slot_count;
-    return index != state.slot_count ? &state.slots[index] : nullptr;
-}
-
 // rt_sigreturn makes uc_stack the thread's alternate stack (kernel/signal.c, restore_altstack): so a thread
 // that was not prepared gets one here, without a system call, and no later signal needs room on a small stack. A main
 // thread without one may have no SS_DISABLE in the frame: exec resets the size only.
-void give_alternate_stack(const State& state, const ThreadSlot* slot, ucontext_t& context) noexcept {
+void give_alternate_stack(const ThreadSlot& slot, ucontext_t& context) noexcept {
     stack_t& stack = context.uc_stack;
     if (stack.ss_size != 0 && (stack.ss_flags & SS_DISABLE) == 0) return;
-    if (slot == nullptr) slot = slot_of_this_thread(state);
-    const std::uint64_t base = slot == nullptr ? 0 : slot->alternate.load(std::memory_order_acquire);
+    const std::uint64_t base = slot.alternate.load(std::memory_order_acquire);
     if (base != 0) stack = {reinterpret_cast<void*>(base), 0, alternate_stack_bytes};
-}
-
-/// The calling thread's CPU time, likewise; 0 where a filter may forbid to ask for it.
-std::uint64_t own_cpu_ns(const State& state) noexcept {
-    timespec time{};
-    if (state.silent.load(std::memory_order_acquire) || !state.may_call.load(std::memory_order_relaxed)) return 0;
-    system_call(SYS_clock_gettime, long{CLOCK_THREAD_CPUTIME_ID}, &time);
-    return ns_of(time);
-}
-
-/// The slot of the thread that entered a filter, for signals that name no slot: it may hold the range of its stack.
-const ThreadSlot* own_slot(const State& state) noexcept {
-    if (!state.silent.load(std::memory_order_acquire) || !is_filtered_thread(state)) return nullptr;
-    const std::uint32_t index = state.filtered_slot.load(std::memory_order_relaxed);
-    const bool known = index < state.slot_count && state.owners[index].load(std::memory_order_relaxed) ==
-                                                       state.filtered_tid.load(std::memory_order_relaxed);
-    return known ? &state.slots[index] : nullptr;
 }
 
 /// The CPU time for which the tick is sampled: the periods that fall due in it. Those of all threads fall due one after
@@ -124,37 +78,30 @@ std::uint64_t weight_of(State& state, ThreadSlot& slot, std::uint64_t expiries) 
 }
 
 void take_sample(State& state, const Tick& tick, ucontext_t& context) noexcept {
-    std::uint64_t weight = state.period_ns;
-    give_alternate_stack(state, tick.slot, context);
-    if (tick.slot != nullptr) {
-        if (state.has_thread_pointer) tick.slot->control_block.store(cpu::thread_pointer(), std::memory_order_relaxed);
-        weight = weight_of(state, *tick.slot, tick.expiries);
-        if (weight == 0) return;
-    }
+    ThreadSlot& slot = state.slots[tick.slot];
+    give_alternate_stack(slot, context);
+    if (state.has_thread_pointer) slot.control_block.store(cpu::thread_pointer(), std::memory_order_relaxed);
+    const std::uint64_t weight = weight_of(state, slot, tick.expiries);
+    if (weight == 0) return;
     const bool in_system_call = cpu::may_leave_system_call(context);
-    if (state.kernel_only && !in_system_call && tick.slot != nullptr &&
-        !tick.slot->all.load(std::memory_order_relaxed)) {
-        tick.slot->user_ns.fetch_add(weight, std::memory_order_relaxed);
+    if (state.kernel_only && !in_system_call && !slot.all.load(std::memory_order_relaxed)) {
+        slot.user_ns.fetch_add(weight, std::memory_order_relaxed);
         return;
     }
-    const std::uint32_t tid =
-        tick.slot != nullptr ? state.owners[tick.slot_index].load(std::memory_order_relaxed) : own_tid(state);
-    CellHead* cell = tid != 0 || tick.slot != nullptr ? state.pool.claim() : nullptr;
+    CellHead* const cell = state.pool.claim();
     if (cell == nullptr) {
-        auto& dropped = tick.slot != nullptr ? tick.slot->dropped : state.dropped;
-        dropped.fetch_add(weight, std::memory_order_relaxed);
+        slot.dropped.fetch_add(weight, std::memory_order_relaxed);
         return;
     }
     cell->time_ns = now(state);
-    cell->weight = tick.slot != nullptr ? weight : own_cpu_ns(state);
-    cell->slot = tick.slot_index;
-    cell->generation = tick.slot != nullptr ? tick.slot->generation : 0;
-    cell->tid = tid;
+    cell->weight = weight;
+    cell->slot = tick.slot;
+    cell->generation = slot.generation;
+    cell->tid = state.owners[tick.slot].load(std::memory_order_relaxed);
     cell->has_registers = cpu::copy_registers(context, cell->registers);
     cell->in_system_call = cell->has_registers && in_system_call;
     cell->stack_bytes = 0;
     if (cell->has_registers && state.stack_bytes != 0) {
-        const ThreadSlot* const slot = tick.slot != nullptr ? tick.slot : own_slot(state);
         cell->stack_bytes = static_cast<std::uint32_t>(
             copy_stack(state, own_stack(slot), cell->registers.sp(), SamplePool::stack(cell), state.stack_bytes));
     }

@@ -19,10 +19,9 @@ struct OwnStack {
     std::uint64_t low = ~std::uint64_t{0}, high = 0;
 };
 
-inline OwnStack own_stack(const ThreadSlot* slot) noexcept {
-    if (slot == nullptr) return {};
-    const std::uint64_t low = slot->stack_low.load(std::memory_order_acquire);
-    return {low, slot->stack_high.load(std::memory_order_relaxed)};
+inline OwnStack own_stack(const ThreadSlot& slot) noexcept {
+    const std::uint64_t low = slot.stack_low.load(std::memory_order_acquire);
+    return {low, slot.stack_high.load(std::memory_order_relaxed)};
 }
 
 /// Gives the number of bytes copied from `sp` up, at most `wanted`. Three ways, the first that is safe.

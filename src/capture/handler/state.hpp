@@ -18,9 +18,9 @@ namespace flameprobe::handler {
 /// The head of a cell; `stack_bytes` bytes of stack follow it.
 struct CellHead {
     std::uint64_t time_ns;
-    std::uint64_t weight;  // without a slot: the thread's CPU time, 0 if it may not be asked for
+    std::uint64_t weight;
     std::uint32_t tid;
-    std::uint32_t slot;        // no_slot: the signal engine has none
+    std::uint32_t slot;
     std::uint32_t generation;  // of the slot
     std::uint32_t stack_bytes;
     std::uint64_t allocation;  // of samples of allocations: its id, 0 if none
@@ -29,8 +29,6 @@ struct CellHead {
     Registers registers;
     bool has_registers;
     bool in_system_call;  // as far as cpu::may_leave_system_call() tells
-
-    static constexpr std::uint32_t no_slot = 0xffff;
 };
 
 /// A view over memory that the event source owns. Any thread claims and publishes, in handlers too; the collector alone
@@ -133,13 +131,12 @@ struct State {
     std::atomic<bool> silent{false};    // the host enters a filter: see expect_filter
     std::atomic<bool> yielded{false};   // the host took our signal: no timer is armed until the collector has another
     bool kernel_only = false;  // a hit in user code is counted in its slot and not sampled: perf's rings have it
-    bool timers = true;        // false: perf events signal, and slots serve for alternate stacks and names only
     std::int32_t signal = 0;
     std::int32_t pid = 0;
     std::uint32_t stack_bytes = 0;
     std::uint32_t page_bytes = 4096;
     std::uint64_t period_ns = 0;  // weight of a sample, or of each period that a tick stands for; 1: no clock
-    std::uint64_t tick_ns = 0;    // the kernel's; 0 for the signal engine
+    std::uint64_t tick_ns = 0;    // the kernel's
     std::uint64_t seed = 0;       // of the moments at which periods fall due
     std::atomic<std::uint64_t> weighed_ns{0};  // CPU time for which all ticks have stood
     bool has_thread_pointer = false;           // cpu::thread_pointer() works
@@ -164,17 +161,12 @@ struct State {
     std::uint32_t slot_count = 0;
     std::atomic<std::uint32_t> used{0};  // slots that were claimed once are below; raised before a claim
     std::atomic<std::uint32_t> hint{0};  // no free slot is known below: a guess, for speed only
-    // Control block, tid and slot (slot_count: none) of the thread that entered the filter.
-    std::atomic<std::uint64_t> filtered_base{0};
-    std::atomic<std::uint32_t> filtered_tid{0};
-    std::atomic<std::uint32_t> filtered_slot{0};
     // Timers count as pending signals, of which the user may have so many in all processes (RLIMIT_SIGPENDING in
     // getrlimit(2)): half of them are the host's. Others may have some when the engine opens.
     std::atomic<std::uint64_t> most_timers{~std::uint64_t{0}};
     std::atomic<std::uint64_t> timers_made{0};
     std::uint64_t others_pending = 0;
-    std::atomic<std::uint64_t> dropped{0};  // of the signal engine, which has no slots: samples that found no free cell
-    std::atomic<std::uint64_t> stray{0};    // signals that were not ours
+    std::atomic<std::uint64_t> stray{0};  // signals that were not ours
 };
 
 /// Our timers' sigev_value, so that no other signal is taken for ours: a secret, the slot's generation, the slot.

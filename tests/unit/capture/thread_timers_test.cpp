@@ -38,7 +38,7 @@ private:
     static handler::State& begin(handler::State& state) {
         state.period_ns = 10 * ns_per_ms;
         state.signal = SIGPROF;
-        state.timers = false;  // no signals
+        state.most_timers = 0;  // no signals
         state.sampling = true;
         return state;
     }
@@ -106,7 +106,7 @@ TEST_CASE("slots of the table are looked at once they have been claimed, also af
 
 TEST_CASE("a thread that attached itself while the collector attached it is not told as one without a timer") {
     Timers host;
-    host.state.timers = true;
+    host.state.most_timers = ~std::uint64_t{0};
     host.state.period_ns = 3600 * ns_per_second;
     std::atomic<bool> itself{false}, end{false};
     std::thread thread([&] {
@@ -137,7 +137,7 @@ TEST_CASE("a thread that is in our handler when it is looked at is not taken for
     struct sigaction before {};
     ::sigaction(SIGPROF, &nothing, &before);
     Timers host;
-    host.state.timers = true;
+    host.state.most_timers = ~std::uint64_t{0};
     std::atomic<std::uint32_t> tid{0};
     std::atomic<bool> block{false}, blocks{false}, end{false};
     std::thread thread([&] {

@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -355,5 +356,22 @@ TEST_CASE("a source can be stopped and started, and a second one opened after it
         done = true;
         host.join();
         for (const Sampled& turn : turns) check_covered(seen, (*source)->facts(), tid, turn, log);
+    }
+}
+
+TEST_CASE("exec is not killed by a signal on its way") {
+    for (int i = 0; i < 20; ++i) {
+        const pid_t child = ::fork();
+        if (child == 0) {
+            Collected collected(&open_timer_source, {.frequency = 4000}, std::chrono::milliseconds(5));
+            run_known_shares(10 * ns_per_ms);
+            if (!collected.error().empty()) ::_exit(1);
+            ::execl("/bin/true", "true", nullptr);
+            ::_exit(2);
+        }
+        int status = 0;
+        REQUIRE(::waitpid(child, &status, 0) == child);
+        CHECK(WIFEXITED(status));
+        CHECK(WEXITSTATUS(status) == 0);
     }
 }

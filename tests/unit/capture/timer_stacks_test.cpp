@@ -160,22 +160,6 @@ TEST_CASE("under a container's filter large stacks of coroutines are copied" * d
     CHECK(WEXITSTATUS(status) == 0);
 }
 
-TEST_CASE("with perf signals the stack of a thread that enters a filter is still copied whole" *
-          doctest::skip(under_tsan || !open_signal_source({}))) {
-    Collected collected(&open_signal_source, {.frequency = 1000}, std::chrono::milliseconds(5));
-    REQUIRE(collected.error() == "");
-    std::uint32_t tid = 0;
-    std::thread([&] {
-        tid = my_tid();
-        large_samples = &collected.count_mine();
-        collected.rounds(2);
-        handler::expect_filter();
-        collected.rounds(2);
-        work_in_large_frame();
-    }).join();
-    CHECK(mostly_large(collected.finish(), tid));
-}
-
 TEST_CASE("under seccomp's strict mode the handler makes no call that kills" * doctest::skip(under_tsan)) {
     const pid_t child = ::fork();
     if (child == 0) {

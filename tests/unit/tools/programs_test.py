@@ -51,7 +51,7 @@ class Render(unittest.TestCase):
 
     def test_selection(self):
         self.assertEqual(run(RENDER, self.folded, "-f", "folded", "--thread", "worker")[1], "worker;c 1\n")
-        self.refuse(1, "no samples, only thread nobody", self.folded, "--thread", "nobody")
+        self.refuse(1, "no samples in what was chosen: only thread nobody", self.folded, "--thread", "nobody")
         self.refuse(1, "neither times nor processes", self.folded, "--from", "1s")
 
     def test_bad_input(self):
