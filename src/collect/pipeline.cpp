@@ -7,15 +7,6 @@
 #include "collect/read_waits.hpp"
 
 namespace flameprobe {
-namespace {
-
-// How long a stack that goes on beyond its copy stays pending for the thread's next sample.
-constexpr std::uint64_t least_patience_ns = 50'000'000, periods_of_patience = 5;
-// How long one waits for more readings of live memory: a busy machine lets the host run little in that time.
-constexpr std::uint64_t least_waiting_ns = 4'000'000'000, periods_of_waiting = 64;
-constexpr std::uint64_t idle_ns = 10'000'000'000;
-
-}  // namespace
 
 constinit std::atomic<bool> Pipeline::scopes_seen_{false};
 
@@ -28,9 +19,7 @@ Pipeline::Pipeline(ProfileSink& sink, bool frame_pointers, std::uint64_t start_n
       stacks_(sink, code_map_, start_ns),
       threads_(sink, clocks),
       ledger_(sink, stacks_, threads_, summary_, start_ns, period_ns),
-      evidence_([this](const DeepSample& deep, bool whole) { decided(deep, whole); }),
-      continuations_(
-          [this](const DeepSample& deep, bool whole) { whole ? evidence_.add(deep) : decided(deep, false); }),
+      deep_(*this, [this](DeepSample& deep, DeepStacks::Callers callers) { decided(deep, callers); }),
       start_ns_(start_ns),
       period_ns_(period_ns),
       pid_(pid) {
@@ -89,10 +78,6 @@ void Pipeline::on(const TimeSample& raw) {
     summary_.frames += walk_.frames.size() + raw.kernel_chain.size();
     const bool whole = is_whole("ended: ");
     in_haste_ = in_haste_ || in_no_mapping();
-    if (whole && raw.has_registers) {
-        continuations_.saw_whole(sample.thread, walk_.frames, raw.time_ns);
-        evidence_.was_elsewhere(sample.thread);
-    }
     if (const std::size_t frames = walk_.frames.size(); whole && frames > 2 && raw.tid != pid_)
         ledger_.learn_root(walk_.frames[frames - 2].address, walk_.frames[frames - 1].address);
     sample.stack = stacks_.intern(walk_.frames, whole, labels_, raw.kernel_chain,
@@ -154,39 +139,24 @@ bool Pipeline::in_no_mapping() const {
 
 void Pipeline::deep_sample(const TimeSample& raw, Sample sample) {
     const StackCopy copy{raw.registers.sp(), raw.stack};
-    DeepSample deep{
-        .sample = sample, .shown = threads_.shown(sample.thread), .time_ns = raw.time_ns, .came_ns = monotonic_ns()};
+    DeepSample deep{.sample = sample, .shown = threads_.shown(sample.thread), .taken_ns = raw.time_ns};
     live_.begin(copy);
-    deep.proven = walk_.frames_in_copy;
-    const bool refuted = evidence_.refutes(sample.thread, walk_);
-    bool extended = !refuted && continuations_.extend(sample.thread, walk_);
-    if (extended && evidence_.wants_look(sample.thread, walk_, deep.came_ns)) {
-        std::swap(walk_, continued_);
+    const std::size_t copied = walk_.frames_in_copy;
+    const std::uint64_t now_ns = monotonic_ns();
+    const bool wants_look = deep_.wants_look(sample.thread, walk_, now_ns);
+    // A scope beyond the copy is found in its function's frame.
+    if (wants_look || scopes_seen()) {
         unwinder_->walk(raw.registers, copy, &live_, walk_);
-        if (memory_continues()) evidence_.looked(sample.thread, walk_, deep.came_ns);
-        std::swap(walk_, continued_);
-        live_.begin(copy);
-    }
-    if (extended) {
-        walk_.beyond_end = walk_.frames.back().cfa;
-    } else if (!refuted) {
-        unwinder_->walk(raw.registers, copy, &live_, walk_);
-        deep.proven = walk_.frames_in_copy;
-        if (memory_continues()) {
-            deep.read_ns = monotonic_ns();
-            evidence_.looked(sample.thread, walk_, deep.read_ns);
-            extended = continuations_.agrees_with_last(sample.thread, walk_);
-        }
+        if (wants_look && memory_continues()) deep_.looked(sample.thread, raw.tid, walk_, now_ns);
     }
     deep.system_call = raw.in_system_call ? stacks_.call_of(walk_.frames) : 0;
     find_labels(copy, scopes_seen() || live_.read_any() ? &live_ : nullptr);
+    deep.outer_scopes = scopes_.named_beyond();
     summary_.frames += walk_.frames.size() + raw.kernel_chain.size();
-    if (!extended && deep.read_ns == 0) walk_.frames.resize(deep.proven);
-    in_haste_ = in_haste_ || !(extended || refuted);
-    deep.frames = walk_.frames;
+    deep.frames.assign(walk_.frames.begin(), walk_.frames.begin() + static_cast<std::ptrdiff_t>(copied));
     deep.labels = labels_;
     deep.kernel_chain.assign(raw.kernel_chain.begin(), raw.kernel_chain.end());
-    refuted ? decided(deep, false) : continuations_.add(std::move(deep), extended);
+    deep_.add(std::move(deep));
 }
 
 // Whether live memory is plausible by itself: it leads to the start of the thread, the copy's end is still in place,
@@ -199,21 +169,39 @@ bool Pipeline::memory_continues() {
     return true;
 }
 
-void Pipeline::decided(const DeepSample& deep, bool whole) {
-    ++(whole ? summary_.continued : summary_.continuation_rejected);
+std::uint64_t Pipeline::word(std::uint64_t address) {
+    std::uint64_t word = 0;
+    return read_self(address, std::as_writable_bytes(std::span(&word, 1))) == sizeof word ? word : 0;
+}
+
+void Pipeline::decided(DeepSample& deep, DeepStacks::Callers callers) {
+    using Before = ProfileStacks::Before;
+    const bool whole = callers == DeepStacks::Callers::known;
+    if (whole) ++summary_.continued;
+    if (callers == DeepStacks::Callers::not_known) ++summary_.continuation_rejected;
+    if (callers != DeepStacks::Callers::not_known && !deep.outer_scopes.empty()) {
+        scopes_.find_beyond(deep.outer_scopes, deep.frames, placed_);
+        labels_.clear();
+        add_placed();
+        deep.labels.insert(deep.labels.begin(), labels_.begin(), labels_.end());
+        const auto repeats = [&](const StackLabel& one, const StackLabel& next) {
+            return one.frame == next.frame && one.text == next.text && one.frame < deep.frames.size() &&
+                   deep.frames[one.frame].region == recursion_note.region;
+        };
+        deep.labels.erase(std::unique(deep.labels.begin(), deep.labels.end(), repeats), deep.labels.end());
+    }
     Sample sample = deep.sample;
-    const auto frames = std::span(deep.frames).first(whole ? deep.frames.size() : deep.proven);
-    sample.stack = stacks_.intern(frames, whole, deep.labels, deep.kernel_chain, deep.system_call);
+    const Before before = whole                                        ? Before::nothing
+                          : callers == DeepStacks::Callers::read_later ? Before::read_later
+                                                                       : Before::truncated;
+    sample.stack = stacks_.intern(deep.frames, before, deep.labels, deep.kernel_chain, deep.system_call);
     write(sample, whole, deep.shown);
 }
 
-void Pipeline::settle(std::uint64_t now_ns) {
+void Pipeline::settle(bool at_end) {
     live_.new_round();
-    const std::uint64_t patience = std::max(least_patience_ns, periods_of_patience * period_ns_);
-    const std::uint64_t waiting = std::max(least_waiting_ns, periods_of_waiting * period_ns_);
-    const auto before = [&](std::uint64_t ns) { return now_ns > ns ? now_ns - ns : 0; };
-    continuations_.give_up(before(patience), before(idle_ns));
-    evidence_.settle(before(waiting));
+    deep_.settle(monotonic_ns(), at_end);
+    in_haste_ = in_haste_ || deep_.in_haste();
 }
 
 void Pipeline::write(Sample sample, bool whole, ThreadId shown) {
@@ -280,6 +268,10 @@ StackId Pipeline::blocked_stack(const BlockedThread& thread, bool& whole) {
 void Pipeline::find_labels(StackCopy copy, StackBeyond* beyond) {
     scopes_.find(copy, walk_, beyond, placed_);
     if (!placed_.empty()) scopes_seen_.store(true, std::memory_order_relaxed);
+    add_placed();
+}
+
+void Pipeline::add_placed() {
     for (const auto& scope : placed_) {
         const auto [known, is_new] = text_of_label_.try_emplace(scope.label->id, strings_);
         if (is_new) add_scope_text(scope.label->text);
@@ -289,9 +281,8 @@ void Pipeline::find_labels(StackCopy copy, StackBeyond* beyond) {
 
 std::size_t Pipeline::memory() const {
     constexpr std::size_t node = 48;  // of a hash table with small entries, its bucket included
-    return stacks_.memory() + unwinder_->statistics().memory + continuations_.memory() + evidence_.memory() +
-           scopes_.memory() + threads_.memory() + ledger_.memory() + text_of_label_.size() * 3 * node +
-           blocked_copy_.capacity();
+    return stacks_.memory() + unwinder_->statistics().memory + deep_.memory() + scopes_.memory() + threads_.memory() +
+           ledger_.memory() + text_of_label_.size() * 3 * node + blocked_copy_.capacity();
 }
 
 }  // namespace flameprobe

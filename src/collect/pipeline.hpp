@@ -10,11 +10,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.hpp"
+#include "base/host_process.hpp"
 #include "capture/blocked_reader.hpp"
 #include "capture/record.hpp"
-#include "collect/caller_evidence.hpp"
-#include "collect/continuation.hpp"
+#include "collect/deep_stacks.hpp"
 #include "collect/ledger.hpp"
+#include "collect/live_stack.hpp"
 #include "collect/profile_stacks.hpp"
 #include "collect/thread_registry.hpp"
 #include "profile/sink.hpp"
@@ -24,7 +26,7 @@
 
 namespace flameprobe {
 
-class Pipeline final : public RecordSink {
+class Pipeline final : public RecordSink, private DeepStackFacts {
 public:
     Pipeline(ProfileSink& sink, bool frame_pointers, std::uint64_t start_ns, std::uint64_t period_ns, std::uint32_t pid,
              const CpuClocks& clocks = kernel_clocks());
@@ -57,9 +59,9 @@ public:
     bool has_more_events() const { return has_more_events_; }
 
     /// After each drain: writes the samples whose continued stacks are now proven or refuted.
-    void settle(std::uint64_t drained_ns);
+    void settle(bool at_end = false);
     /// Writes all pending samples; continued stacks that cannot be proven are cut.
-    void settle_all() { settle(~std::uint64_t{0}); }
+    void settle_all() { settle(true); }
     /// Closes all files, before the calling thread's descriptor table ends.
     void close_files() {
         unwinder_->modules().close_files();
@@ -105,9 +107,16 @@ private:
     bool is_whole(const char* counter);
     void find_labels_in_copy(const RawSample& raw);
     void find_labels(StackCopy copy, StackBeyond* beyond);
+    void add_placed();
     Sample sample_at(const RawSample& raw);
     void deep_sample(const TimeSample& raw, Sample sample);
-    void decided(const DeepSample& deep, bool whole);
+    void decided(DeepSample& deep, DeepStacks::Callers callers);
+    std::uint64_t function_of(std::uint64_t address) override { return calls_.function_of(address); }
+    CallCheck::Verdict judge(std::uint64_t return_address, std::uint64_t callee) override {
+        return calls_.judge(return_address, callee);
+    }
+    std::uint64_t word(std::uint64_t address) override;
+    std::uint64_t cpu_ns(std::uint32_t tid) override { return host_thread_cpu_ns(tid); }
     void write(Sample sample, bool whole, ThreadId shown);
     std::uint32_t add_scope_text(const std::string& text);
     bool memory_continues();
@@ -123,14 +132,13 @@ private:
     ThreadRegistry threads_;
     Summary summary_;
     Ledger ledger_;
-    Walk walk_, continued_;
+    Walk walk_;
     std::vector<PlacedScope> placed_;
     std::vector<StackLabel> labels_;
     std::unordered_map<std::uint32_t, std::uint32_t> text_of_label_;
     std::unordered_map<std::uint32_t, std::string> scope_texts_;  // by the string's number
     std::uint32_t strings_ = 0;                                   // in the profile
-    CallerEvidence evidence_;
-    Continuations continuations_;
+    DeepStacks deep_;
     std::vector<std::byte> blocked_copy_;
     EventId first_event_ = 1;
     std::vector<std::string> more_events_;  // by EventSample::event - 1

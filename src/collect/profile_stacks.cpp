@@ -23,17 +23,19 @@ ProfileStacks::ProfileStacks(ProfileSink& sink, const CodeMap& code_map, std::ui
     }
 }
 
-StackId ProfileStacks::intern(std::span<const CodeFrame> frames, bool whole, const std::vector<StackLabel>& labels,
+StackId ProfileStacks::intern(std::span<const CodeFrame> frames, Before before, const std::vector<StackLabel>& labels,
                               std::span<const std::uint64_t> kernel, MappingId call) {
     StackId stack = 0;
     depth_ = 0;
     auto label = labels.begin();  // from the root on
-    if (!whole) stack = push(stack, {note_mapping, static_cast<std::uint64_t>(Note::truncated)});
+    if (before == Before::truncated) stack = push(stack, {note_mapping, static_cast<std::uint64_t>(Note::truncated)});
+    if (before == Before::read_later) stack = push(stack, named(note_of(std::string(read_later_note))));
     // Scopes have proofs of their own, so they are kept where the frames that opened them are cut.
     for (; label != labels.end() && label->frame >= frames.size(); ++label)
         stack = push(stack, {scope_mapping, label->text});
     for (std::size_t at = frames.size(); at-- > 0;) {
-        stack = push(stack, {mapping_of(frames[at].region, frames[at].address), frames[at].address});
+        stack = push(stack, frames[at].region == recursion_note.region ? named(note_of(std::string(recursion_text)))
+                                                                       : location_of(frames[at]));
         for (; label != labels.end() && label->frame >= at; ++label) stack = push(stack, {scope_mapping, label->text});
     }
     for (std::size_t at = kernel.size(); at-- > 0;)
@@ -102,6 +104,10 @@ MappingId ProfileStacks::same_mapping(const ProfileStacks& before, const Locatio
     const bool same = was->kind == is->kind && was->path == is->path && was->inode == is->inode &&
                       (is->kind != RegionKind::file || was->start - was->file_offset == is->start - is->file_offset);
     return was_meant && same ? mapping_of(is->id, location.address) : unknown_mapping;
+}
+
+Location ProfileStacks::location_of(const CodeFrame& frame) {
+    return {mapping_of(frame.region, frame.address), frame.address};
 }
 
 Location ProfileStacks::named(MappingId note) { return {note, named_note}; }

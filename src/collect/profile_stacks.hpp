@@ -10,13 +10,22 @@
 #include <utility>
 #include <vector>
 
-#include "collect/continuation.hpp"
 #include "collect/kept_files.hpp"
 #include "profile/sink.hpp"
 #include "profile/stack_table.hpp"
 #include "unwind/code_map.hpp"
+#include "unwind/unwinder.hpp"
 
 namespace flameprobe {
+
+/// An open scope, shown on the leaf's side of its frame.
+struct StackLabel {
+    std::uint32_t frame;  // from the leaf
+    std::uint32_t text;
+};
+
+/// A frame for intern() that stands for the note [recursion].
+inline constexpr CodeFrame recursion_note{0, 0, CodeFrame::no_region - 1};
 
 /// One step of what an address stands for, the innermost first.
 struct CodeName {
@@ -39,9 +48,11 @@ public:
     /// Both must outlive it. `start_ns` of CLOCK_MONOTONIC: when the profile began.
     ProfileStacks(ProfileSink& sink, const CodeMap& code_map, std::uint64_t start_ns);
 
-    /// `frames`, leaf first, and above them the kernel's; a stack that is not `whole` starts with `[truncated]`. Labels
-    /// of frames that were cut are kept. `call`: a note as the leaf, 0 for none.
-    StackId intern(std::span<const CodeFrame> frames, bool whole, const std::vector<StackLabel>& labels,
+    /// What stands before a stack's outermost frame.
+    enum class Before : std::uint8_t { nothing, truncated, read_later };
+    /// `frames`, leaf first, and above them the kernel's. Labels of frames that were cut are kept. `call`: a note as
+    /// the leaf, 0 for none.
+    StackId intern(std::span<const CodeFrame> frames, Before before, const std::vector<StackLabel>& labels,
                    std::span<const std::uint64_t> kernel, MappingId call);
     /// Code addresses, root first, with a note as the leaf. Addresses at which there is no code are left out.
     StackId of_addresses(std::initializer_list<std::uint64_t> addresses, const std::string& note);
@@ -65,6 +76,10 @@ public:
     StackId same_stack(const ProfileStacks& before, StackId stack,
                        const std::function<std::uint32_t(std::uint32_t)>& text);
 
+    StackId intern(std::span<const CodeFrame> frames, bool whole, const std::vector<StackLabel>& labels,
+                   std::span<const std::uint64_t> kernel, MappingId call) {
+        return intern(frames, whole ? Before::nothing : Before::truncated, labels, kernel, call);
+    }
     MappingId note_of(const std::string& text);
     /// The note that names the system call which the leaf of these frames made.
     MappingId call_of(std::span<const CodeFrame> frames);
@@ -80,6 +95,7 @@ public:
 
 private:
     static Location named(MappingId note);
+    Location location_of(const CodeFrame& frame);
     StackId push(StackId parent, const Location& location);
     StackId child(StackId parent, const Location& location);
     MappingId mapping_of(std::uint32_t region, std::uint64_t address);

@@ -280,10 +280,9 @@ std::string copy_advice(const Summary& summary, std::uint32_t copied, std::uint3
     constexpr std::uint32_t largest = 1 << 20;
     const std::uint64_t cut = summary.continuation_rejected, all = summary.hits;
     if (cut < few || cut * part < all || copied >= largest) return {};
-    const bool other_engine = copied >= most;
     return std::to_string(cut * 100 / all) + " % of the stacks are deeper than the " + std::to_string(copied) +
-           " bytes that are copied, and [truncated]: " + (other_engine ? "FLAMEPROBE_ENGINE=timer " : "") +
-           "FLAMEPROBE_STACK=" + std::to_string(other_engine ? largest : most) + " copies more";
+           " bytes that are copied, and [truncated]: " + (most < largest ? "FLAMEPROBE_ENGINE=timer " : "") +
+           "FLAMEPROBE_STACK=" + std::to_string(largest) + " copies more";
 }
 
 }  // namespace flameprobe

@@ -61,7 +61,7 @@ public:
     Result<void> suspend();
     /// To be called after each drain, with the time at which it began.
     void settle(std::uint64_t drained_ns) {
-        pipeline_.settle(drained_ns);
+        pipeline_.settle();
         if (off_cpu_) off_cpu_->settle(drained_ns);
         if (outside_ != nullptr && running_) outside_->look(drained_ns);
     }

@@ -43,6 +43,9 @@ enum class Note : std::uint64_t {
 };
 /// Location::address of a note whose text is its mapping's path. Readers that do not know it show `[note 5]`.
 inline constexpr std::uint64_t named_note = 5;
+/// Named notes: before callers that were in live memory later than their sample, seen too seldom to be believed, and
+/// for the levels of a recursion that are not known.
+inline constexpr std::string_view read_later_note = "[callers read later]", recursion_text = "[recursion]";
 /// Whether a note says who holds a lock that a thread waits for: its Location::address is the lock's, and the frames on
 /// its leaf's side are the holder's.
 constexpr bool is_holder_note(std::string_view text) { return text.starts_with("[held by "); }

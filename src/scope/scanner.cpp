@@ -81,13 +81,41 @@ void ScopeScanner::find(StackCopy copy, const Walk& walk, StackBeyond* beyond, s
     for (const auto& record : records_) {
         if (const auto placed = place(record, stack)) (placed->beyond ? beyond_ : placed_).push_back(*placed);
     }
+    name_beyond();
     if (walk.beyond_end > stack.copy_end) keep_proven(stack);
     order_within_frames();
-    for (const auto& placed : placed_) {
-        const auto labels = labels_.labels(placed.record.label, map_.generation());
-        (labels.empty() ? statistics_.no_text : statistics_.accepted) += std::max<std::size_t>(labels.size(), 1);
-        for (const ScopeLabel* label : labels) out.push_back({placed.frame, placed.beyond, label});
+    for (const auto& placed : placed_) show(placed, out);
+}
+
+void ScopeScanner::show(const Placed& placed, std::vector<PlacedScope>& out) {
+    const auto labels = labels_.labels(placed.record.label, map_.generation());
+    (labels.empty() ? statistics_.no_text : statistics_.accepted) += std::max<std::size_t>(labels.size(), 1);
+    for (const ScopeLabel* label : labels) out.push_back({placed.frame, placed.beyond, label});
+}
+
+// A scope that a fiber was begun in is on another stack.
+void ScopeScanner::find_beyond(const std::vector<std::uint64_t>& named, const std::vector<CodeFrame>& frames,
+                               std::vector<PlacedScope>& out) {
+    out.clear();
+    placed_.clear();
+    for (std::uint64_t chain : named) {
+        statistics_.unproven += by_chain_.contains(chain) ? 0 : 1;
+        for (auto known = by_chain_.find(chain); known != by_chain_.end(); known = by_chain_.find(chain)) {
+            const ScopeRecord record = known->second;
+            if (record.address < frames.front().cfa || record.address >= frames.back().cfa) break;
+            if (placed_.size() > most_remembered) break;
+            const auto frame = frame_of(record.address, 0, frames, false);
+            const bool fits =
+                frame && (frames[*frame].address == 0 || same_function_(record.pc, frames[*frame].address));
+            placed_.push_back({fits ? *frame : static_cast<std::uint32_t>(frames.size()), true, 0, record});
+            chain = record.outer;
+        }
     }
+    statistics_.remembered += placed_.size();
+    std::reverse(placed_.begin(), placed_.end());
+    std::stable_sort(placed_.begin(), placed_.end(),
+                     [](const Placed& a, const Placed& b) { return a.frame > b.frame; });
+    for (const Placed& placed : placed_) show(placed, out);
 }
 
 void ScopeScanner::scan_beyond(std::uint64_t from, std::uint64_t to, StackBeyond& beyond) {
@@ -117,13 +145,17 @@ std::optional<ScopeScanner::Placed> ScopeScanner::place(const ScopeRecord& recor
 }
 
 // Scopes nest, so a record names the one that is open around it for as long as it is open itself.
-void ScopeScanner::keep_proven(const Stack& stack) {
-    std::vector<std::uint64_t> named;
-    for (const auto& placed : placed_) named.push_back(placed.record.outer);
-    std::erase_if(named, [&](std::uint64_t chain) {
+void ScopeScanner::name_beyond() {
+    named_beyond_.clear();
+    for (const auto& placed : placed_) named_beyond_.push_back(placed.record.outer);
+    std::erase_if(named_beyond_, [&](std::uint64_t chain) {
         return chain == 0 || std::any_of(placed_.begin(), placed_.end(),
                                          [&](const Placed& placed) { return placed.record.chain == chain; });
     });
+}
+
+void ScopeScanner::keep_proven(const Stack& stack) {
+    std::vector<std::uint64_t> named = named_beyond_;
     std::size_t proven = 0;
     while (!named.empty()) {
         const std::uint64_t chain = named.back();

@@ -184,7 +184,7 @@ struct ScopeStatistics {
     std::uint64_t remembered = 0;      // of those, past the copy, and gone by the time it was read
     std::uint64_t no_frame = 0;        // seals outside every frame of the walk: stale, or the walk ended before them
     std::uint64_t other_function = 0;  // seals in another function's frame: stale
-    std::uint64_t unproven = 0;        // past the copy, and named by no scope in the copy
+    std::uint64_t unproven = 0;        // past the copy, and named by no scope in the copy, or never seen
     std::uint64_t no_text = 0;         // label not readable (its library was unloaded), null or empty
 };
 
@@ -199,6 +199,13 @@ public:
     /// several. `copy` is what was walked. With `beyond`, what the walk read past the copy is read again and searched
     /// too; null leaves it out.
     void find(StackCopy copy, const Walk& walk, StackBeyond* beyond, std::vector<PlacedScope>& out);
+    /// What scopes in the last copy name as open around them, and is not in it; see find_beyond().
+    const std::vector<std::uint64_t>& named_beyond() const { return named_beyond_; }
+    /// Scopes that were named_beyond(), and those around them, in `frames` of the same stack, leaf first, up to its
+    /// root. They are open for certain. Found are those of which any walk has seen the record. One whose frame is not
+    /// known stands outside of all; a frame without an address stands for several functions.
+    void find_beyond(const std::vector<std::uint64_t>& named, const std::vector<CodeFrame>& frames,
+                     std::vector<PlacedScope>& out);
 
     const ScopeStatistics& statistics() const { return statistics_; }
     std::size_t memory() const;  // bytes, estimated
@@ -217,8 +224,10 @@ private:
         bool cfas_grow;
     };
     std::optional<Placed> place(const ScopeRecord& record, const Stack& stack);
+    void name_beyond();
     void keep_proven(const Stack& stack);
     void order_within_frames();
+    void show(const Placed& placed, std::vector<PlacedScope>& out);
 
     const CodeMap& map_;
     SameFunction same_function_;
@@ -227,6 +236,7 @@ private:
     std::vector<ScopeRecord> records_;  // kept for their capacity
     std::vector<Placed> placed_;
     std::vector<Placed> beyond_;
+    std::vector<std::uint64_t> named_beyond_;
     std::unordered_map<std::uint64_t, ScopeRecord> by_chain_;
     std::vector<std::byte> piece_;
 };

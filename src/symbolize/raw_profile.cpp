@@ -200,7 +200,8 @@ void count_event(const RawProfile& raw, const std::vector<RawCount>& counts, Sum
         const Location& location = raw.locations[raw.stacks[id].location];
         const bool note = raw.mappings[location.mapping].kind == MappingKind::note;
         const auto is = [&](Note which) { return note && location.address == static_cast<std::uint64_t>(which); };
-        truncated[id] = truncated[raw.stacks[id].parent] || is(Note::truncated);
+        truncated[id] = truncated[raw.stacks[id].parent] || is(Note::truncated) ||
+                        (note && raw.mappings[location.mapping].path == read_later_note);
         lost[id] = is(Note::lost);
     }
     summary.samples = summary.truncated = summary.rooted = summary.lost = summary.throttled = summary.hits = 0;

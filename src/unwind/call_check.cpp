@@ -10,11 +10,23 @@ namespace flameprobe {
 
 void CallCheck::forget_if_stale() {
     constexpr std::size_t most_sites = std::size_t{1} << 14;
-    if (map_.generation() == generation_ && sites_.size() + tail_calls_.size() < most_sites) return;
+    if (map_.generation() == generation_ && sites_.size() + tail_calls_.size() + functions_.size() < most_sites) return;
     generation_ = map_.generation();
     pairs_.assign(remembered_pairs, {});
     sites_.clear();
     tail_calls_.clear();
+    functions_.clear();
+}
+
+std::uint64_t CallCheck::function_of(std::uint64_t address) {
+    forget_if_stale();
+    const auto [place, is_new] = functions_.try_emplace(address, address);
+    const CodeRegion* const region = is_new ? map_.find(address) : nullptr;
+    if (region == nullptr) return place->second;
+    const auto tables = modules_.find(*region);
+    const auto function = tables.cfi != nullptr ? tables.cfi->function(address, tables.bias) : CfiTables::Function{};
+    if (function.described) place->second = function.start + tables.bias;
+    return place->second;
 }
 
 CallSite CallCheck::site(std::uint64_t return_address) {

@@ -37,8 +37,12 @@ public:
     bool follows_call(std::uint64_t return_address, std::uint64_t callee) {
         return judge(return_address, callee) != Verdict::no;
     }
+    /// The start of the function in which an address to look up lies, as far as tables tell functions apart; else the
+    /// address itself.
+    std::uint64_t function_of(std::uint64_t address);
     std::size_t memory() const {
-        return pairs_.size() * sizeof(Remembered) + sites_.size() * 64 + tail_calls_.size() * 80;
+        return pairs_.size() * sizeof(Remembered) + sites_.size() * 64 + tail_calls_.size() * 80 +
+               functions_.size() * 48;
     }
 
 private:
@@ -60,6 +64,7 @@ private:
     std::vector<Remembered> pairs_ = std::vector<Remembered>(remembered_pairs);  // direct-mapped
     std::unordered_map<std::uint64_t, CallSite> sites_;
     std::map<std::pair<std::uint64_t, std::uint64_t>, bool> tail_calls_;
+    std::unordered_map<std::uint64_t, std::uint64_t> functions_;  // by address
 };
 
 }  // namespace flameprobe

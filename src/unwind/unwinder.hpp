@@ -45,7 +45,7 @@ struct StackCopy {
 };
 
 /// More of the same stack, from live memory: how a walk goes on past the end of the copy. Nothing it gives is certain;
-/// the caller proves it afterwards (collect/continuation.hpp).
+/// the caller proves it afterwards (collect/deep_stacks.hpp).
 class StackBeyond {
 public:
     virtual ~StackBeyond() = default;

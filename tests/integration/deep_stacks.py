@@ -57,6 +57,9 @@ def parts(frames):
 
 def path_is_right(frames):
     bits, kinds, _, bottom = parts(frames)
+    if "[recursion]" in frames:
+        # Of the path its outermost frames and a round before the leaf are left.
+        return len(bits) < SEED_BITS or not bottom or list(path(int("".join(map(str, bits)), 2)))[-len(kinds):] == kinds
     if len(bits) < SEED_BITS:  # on its way down
         return not kinds and not bottom
     truth = list(path(int("".join(map(str, bits)), 2)))
@@ -65,8 +68,16 @@ def path_is_right(frames):
 
 def recursion_is_right(frames, kibibytes):
     _, _, recursions, bottom = parts(frames)
+    if "[recursion]" in frames:
+        return True
     most = kibibytes * 1024 // RECURSION_FRAME
     return recursions == most if bottom else recursions <= most
+
+
+def levels_are_right(frames, levels):
+    """Of a stack of recursions levels: what is not folded has as many as were called, where it is at its leaf."""
+    shown = sum("level(" in frame for frame in frames)
+    return "[recursion]" in frames or not any("leaf(" in frame for frame in frames) or shown == levels + 1
 
 
 def caller_is_right(frames):
@@ -81,7 +92,7 @@ def judge(stacks, is_right):
     """Counts the samples that are in the program's main work, or are truncated and may be in it."""
     verdict = Verdict()
     for frames, count in stacks:
-        if any("[truncated]" in frame for frame in frames):
+        if any("[truncated]" in frame or "[callers read later]" in frame for frame in frames):
             verdict.truncated += count
         elif any("deep::" in frame for frame in frames):
             verdict.whole += count

@@ -95,6 +95,9 @@ int main(int argc, char **argv) {
 BEGINNINGS = ("zero", "minus one", "code without tables", "trampoline", "trampoline_with_tables", "registers saved above")
 
 
+CUT = ("[truncated]", "[callers read later]")
+
+
 def short(frame):
     return frame.split("::")[-1]
 
@@ -103,7 +106,7 @@ class Fibers(Case):
     def stacks(self, engine, kind, kibibytes=0, count=1, **settings):
         directory = self.fresh_directory(f"{kind}-{engine}-{kibibytes}-{count}-{settings.get('UNWIND', '')}")
         # Live memory has to show a deep stack often before it is believed.
-        ran = run([target("fibers"), kind, 1.5 if kibibytes > 60 else sized(0.3, 1.5), kibibytes, count], directory,
+        ran = run([target("fibers"), kind, 1.5 if kibibytes > 20 else sized(0.3, 1.5), kibibytes, count], directory,
                   profiled(ENGINE=engine, FREQ=499, FORMAT="folded", KERNEL="off", **settings))
         self.assertEqual(ran.returncode, 0, ran.stderr)
         working = [([short(frame) for frame in frames[1:]], hits) for frames, hits in ran.result().stacks()]
@@ -114,11 +117,12 @@ class Fibers(Case):
     def whole(self, working, kind, kibibytes=0):
         """The share of samples whose stack is whole, and then it must be this one from its first function to work()."""
         start = ["context_entry", "first"] if kind == "context" else ["first"]
+        levels = ["recurse"] * (kibibytes + 1)
         for frames, _ in working:
-            if frames[0] != "[truncated]":
-                self.assertEqual(frames, start + ["recurse"] * (kibibytes + 1) + ["work"])
+            if frames[0] not in CUT:
+                self.assertEqual(frames, start + (["[recursion]", "recurse"] if "[recursion]" in frames else levels) + ["work"])
         every = sum(hits for _, hits in working)
-        return sum(hits for frames, hits in working if frames[0] != "[truncated]") / every
+        return sum(hits for frames, hits in working if frames[0] not in CUT) / every
 
     def test_each_kind_ends_where_it_began(self):
         for engine in ENGINES:
@@ -131,19 +135,25 @@ class Fibers(Case):
             for kind, switches in (("called", 1), ("called-below", 2)):
                 with self.subTest(engine=engine, kind=kind):
                     stacks = self.stacks(engine, kind, 30)
-                    whole = 0
+                    whole = later = 0
                     for frames, hits in stacks:
-                        if frames[0] == "[truncated]":
+                        if frames[0] in CUT:
+                            later += hits * (frames[0] != "[truncated]")
+                            continue
+                        self.assertIn("main", frames)
+                        if "[recursion]" in frames:  # through call_on, too
+                            whole += hits
                             continue
                         above, below = frames[:frames.index("first")], frames[frames.index("first"):]
                         self.assertEqual(below, ["first"] + ["recurse"] * 31 + ["work"])
                         self.assertEqual(above.count("call_on"), switches, above)
-                        self.assertIn("main", above)
                         self.assertEqual(above[-2:], ["call_first", "call_on"])
                         whole += hits
                     # A slow machine reads late, never wrongly. Frames that lead down are not compared with other samples'.
                     if not EMULATED and kind == "called":
-                        self.assertGreater(whole / sum(hits for _, hits in stacks), 0.8)
+                        every = sum(hits for _, hits in stacks)
+                        self.assertGreater((whole + later) / every, 0.8)
+                        self.assertGreater(whole / every, 0.4)
 
     def test_code_in_another_functions_frame(self):
         if platform.machine() != "x86_64":
@@ -214,19 +224,23 @@ class Fibers(Case):
             with self.subTest(kind=kind):
                 self.assertGreaterEqual(self.whole(self.stacks(ENGINES[0], kind, UNWIND="fp"), kind), 0.98)
 
+    def check_deep(self, stacks):
+        """A slow or busy machine reads late, never wrongly: what is not whole is behind the note of that, and seldom cut."""
+        whole = self.whole(stacks, "context", 95)
+        every = sum(hits for _, hits in stacks)
+        later = sum(hits for frames, hits in stacks if frames[0] == "[callers read later]")
+        if not EMULATED:
+            self.assertGreater(whole + later / every, 0.8)
+
     def test_deep_recursion_on_one_stack(self):
         for engine in ENGINES:
             with self.subTest(engine=engine):
-                whole = self.whole(self.stacks(engine, "context", 95, STACK=61440), "context", 95)
-                if not EMULATED:  # a slow or busy machine reads late, never wrongly
-                    self.assertGreater(whole, 0.5)
+                self.check_deep(self.stacks(engine, "context", 95, STACK=61440))
 
     def test_deep_recursion_on_stacks_that_take_turns(self):
         for engine in ENGINES:
             with self.subTest(engine=engine):
-                whole = self.whole(self.stacks(engine, "context", 95, 3, STACK=61440), "context", 95)
-                if not EMULATED:
-                    self.assertGreater(whole, 0.5)
+                self.check_deep(self.stacks(engine, "context", 95, 3, STACK=61440))
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ class Tally:
     def add(self, frames, count):
         scopes = [m[1] for m in map(SCOPE.match, frames) if m]
         inside = [(at, int(m[1])) for at, m in ((at, INSIDE.search(f)) for at, f in enumerate(frames)) if m]
-        far = "[truncated]" in frames or sum("deep" in f for f in frames) > 100
+        far = "[truncated]" in frames or "[recursion]" in frames or sum("deep" in f for f in frames) > 100
         if inside:
             at, label = inside[-1]
             self.count["inside"] += count

@@ -3,10 +3,12 @@
 // usage: deep recursion KIB SECONDS          one recursion of frames of half a kilobyte, which stands at its end
 //        deep callers KIB SECONDS            such a recursion from two callers in turn, whose work has two names
 //        deep repeated KIB SECONDS           the same callers, with a recursion from two places, the same way each time
+//        deep varied KIB SECONDS             the same, called all the time, with half as many levels to all of them
 //        deep frame KIB SECONDS              the same callers, with one frame of 33 KiB between them and their work
 //        deep tree MICROSECONDS SECONDS      a random path of calls, left and taken anew every so often
 //        deep even-tree MICROSECONDS SECONDS the same with frames of one size, so that every path ends at one address
-// All times are CPU time.
+// All times are CPU time. Callers take turns of 0.7 and 0.3 ms; PERCENT MICROSECONDS after the seconds sets the first
+// one's share, and how long both turns are together.
 //
 // A path is drawn from a seed of 16 bits. Its outermost frames spell the seed, all others follow from it: a stack whose
 // ends are of two different paths shows that by its names alone (tests/integration/deep_stacks.py draws the same path).
@@ -162,11 +164,29 @@ template <unsigned which>
     KEEP(&path);
 }
 
-/// Seven tenths and three tenths of the time.
-void take_turns(Recursion* recursion, unsigned frames, Clock::time_point end) {
+struct Turns {
+    Clock::duration first = std::chrono::microseconds(700), second = std::chrono::microseconds(300);
+};
+
+void take_turns(const Turns& turns, Recursion* recursion, unsigned frames, Clock::time_point end) {
     while (Clock::now() < end) {
-        caller<0>(std::chrono::microseconds(700), recursion, frames);
-        caller<1>(std::chrono::microseconds(300), recursion, frames);
+        caller<0>(turns.first, recursion, frames);
+        caller<1>(turns.second, recursion, frames);
+    }
+}
+
+template <unsigned which>
+void call_for(Clock::duration turn, unsigned frames, std::uint64_t& state) {
+    for (const auto end = Clock::now() + turn; Clock::now() < end; state = next(state)) {
+        const auto most = std::chrono::microseconds(100);
+        caller<which>(turn < most ? turn : most, repeat_to, frames / 2 + (state >> 32) % (frames / 2));
+    }
+}
+
+void take_varied_turns(const Turns& turns, unsigned frames, Clock::time_point end) {
+    for (std::uint64_t state = 1; Clock::now() < end;) {
+        call_for<0>(turns.first, frames, state);
+        call_for<1>(turns.second, frames, state);
     }
 }
 
@@ -179,21 +199,28 @@ void walk_paths(Clock::duration stay, Clock::time_point end) {
 }  // namespace deep
 
 int main(int argc, char** argv) {
-    if (argc != 4) return 2;
+    if (argc != 4 && argc != 6) return 2;
     const long amount = std::atol(argv[2]);
     const auto time =
         std::chrono::duration_cast<deep::Clock::duration>(std::chrono::duration<double>(std::atof(argv[3])));
     const auto end = deep::Clock::now() + time;
     const std::chrono::microseconds stay(amount);
+    deep::Turns turns;
+    if (argc == 6) {
+        turns.first = std::chrono::microseconds(std::atol(argv[4]) * std::atol(argv[5]) / 100);
+        turns.second = std::chrono::microseconds(std::atol(argv[5])) - turns.first;
+    }
     const auto frames = static_cast<unsigned>(amount * 1024 / deep::recursion_frame - 1);
     if (std::strcmp(argv[1], "recursion") == 0)
         deep::recurse({0, time}, frames);
     else if (std::strcmp(argv[1], "callers") == 0)
-        deep::take_turns(deep::recurse_to, frames, end);
+        deep::take_turns(turns, deep::recurse_to, frames, end);
     else if (std::strcmp(argv[1], "repeated") == 0)
-        deep::take_turns(deep::repeat_to, frames, end);
+        deep::take_turns(turns, deep::repeat_to, frames, end);
+    else if (std::strcmp(argv[1], "varied") == 0)
+        deep::take_varied_turns(turns, frames, end);
     else if (std::strcmp(argv[1], "frame") == 0)
-        deep::take_turns(nullptr, 0, end);
+        deep::take_turns(turns, nullptr, 0, end);
     else if (std::strcmp(argv[1], "tree") == 0)
         deep::walk_paths<false>(stay, end);
     else if (std::strcmp(argv[1], "even-tree") == 0)

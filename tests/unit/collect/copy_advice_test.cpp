@@ -10,13 +10,8 @@ TEST_CASE("where many stacks are cut, one sentence names the setting that copies
     summary.continuation_rejected = 500;
     std::uint32_t copied = 8192, most = 61440;  // of rings
     CHECK(copy_advice(summary, copied, most) ==
-          "50 % of the stacks are deeper than the 8192 bytes that are copied, and [truncated]: FLAMEPROBE_STACK=61440 "
-          "copies more");
-    SUBCASE("rings have an end") {
-        copied = 61440;
-        CHECK(copy_advice(summary, copied, most)
-                  .ends_with("FLAMEPROBE_ENGINE=timer FLAMEPROBE_STACK=1048576 copies more"));
-    }
+          "50 % of the stacks are deeper than the 8192 bytes that are copied, and [truncated]: FLAMEPROBE_ENGINE=timer "
+          "FLAMEPROBE_STACK=1048576 copies more");
     SUBCASE("handlers copy all") {
         most = 1048576;
         CHECK(copy_advice(summary, copied, most).ends_with(": FLAMEPROBE_STACK=1048576 copies more"));

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "collect/stack_junction.hpp"
+#include "collect/deep_stacks.hpp"
 
 namespace flameprobe {
 
@@ -25,7 +25,7 @@ inline std::vector<CodeFrame> stack(const std::string& calls, std::uint64_t fram
 }
 
 /// The innermost `count` frames, as of a walk that ends with its copy: the last frame's CFA is not known yet.
-inline std::vector<CodeFrame> first(std::vector<CodeFrame> frames, std::size_t count) {
+inline std::vector<CodeFrame> innermost(std::vector<CodeFrame> frames, std::size_t count) {
     frames.resize(count);
     frames.back().cfa = frames[count - 2].cfa;
     return frames;

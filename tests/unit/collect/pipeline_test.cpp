@@ -1,7 +1,7 @@
 #include "collect/pipeline.hpp"
 
 #include "base/self_memory.hpp"
-#include "collect/continuation.hpp"
+#include "collect/live_stack.hpp"
 #include "kept.hpp"
 
 using namespace flameprobe;

@@ -195,6 +195,39 @@ TEST_CASE("a scope past the copy that no scope in the copy names does not count"
     CHECK(stack.find(&rest, 1024) == "0:near ");
 }
 
+TEST_CASE("scopes past the copy are found in frames that became known later, once their records were seen") {
+    Stack stack;
+    stack.frame(0x401010, 64);
+    stack.frame(0x402010, 2048);
+    stack.frame(0x403010, 4096);
+    stack.open(3000, "request", 0x403000);
+    stack.open(1504, "phase", 0x402000);
+    stack.open(8, "near", 0x401000);
+    Rest rest(stack);
+    const auto find_beyond = [&](const std::vector<CodeFrame>& frames) {
+        std::vector<PlacedScope> placed;
+        stack.scanner.find_beyond(stack.scanner.named_beyond(), frames, placed);
+        std::string out;
+        for (const auto& scope : placed) out += std::to_string(scope.frame) + ":" + scope.label->text + " ";
+        return out;
+    };
+    const Walk whole = stack.walk;
+    stack.walk.frames = {whole.frames[0]};
+    stack.find(nullptr, 1024);
+    CHECK(find_beyond(whole.frames).empty());
+    stack.walk = whole;
+    stack.walk.beyond_end = Stack::base + 4096;
+    stack.find(&rest, 1024);
+    stack.walk = {};
+    stack.walk.frames = {whole.frames[0]};
+    CHECK(stack.find(nullptr, 1024) == "0:near ");
+    CHECK(find_beyond(whole.frames) == "2:request 1:phase ");
+    CHECK(find_beyond({whole.frames[0], {0, Stack::base + 2048, 0}, whole.frames[2]}) == "2:request 1:phase ");
+    CHECK(find_beyond({whole.frames[0], {0x409010, Stack::base + 2048, 0}, whole.frames[2]}) == "3:phase 2:request ");
+    // A scope on another stack, inside which this one was begun.
+    CHECK(find_beyond({whole.frames[0], {0x402010, Stack::base + 2048, 0}}) == "1:phase ");
+}
+
 TEST_CASE("without frames there are no scopes; a stack copy may have any size") {
     Stack stack;
     stack.open(8, "here", 0x401000);

@@ -30,7 +30,9 @@ TEST_CASE("what would make a picture better is one thing, and nothing where litt
     CHECK(better("t;main;[kernel: read] 20\nt;main;parse 80\n").find("kernel.perf_event_paranoid=1") !=
           std::string::npos);
     CHECK(better("t;[lost] 20\nt;main;parse 80\n").find("a lower -F") != std::string::npos);
-    CHECK(better("t;f;[truncated] 20\nt;main;parse 80\n").starts_with("better: 20.0 % of the time is [truncated]"));
+    CHECK(better("t;[truncated];f 6\nt;main;parse 94\n").starts_with("better: 6.0 % of the time is [truncated], "));
+    CHECK(better("t;[truncated];f 4\nt;main;parse 96\n").empty());
+    CHECK(better("t;[callers read later];main;f 20\nt;main;parse 80\n").ends_with("a longer run proves their callers"));
     CHECK(
         better("t;f;[not sampled] 20\nt;main;parse 80\n").starts_with("better: no sample covers 20.0 % of the time; "));
     CHECK(
