@@ -44,11 +44,17 @@ FLAMEPROBE_INTERPOSED int prlimit64(pid_t process, __rlimit_resource resource, c
     return next(next_prlimit, "prlimit")(process, resource, with_room(resource, limits, changed), before);
 }
 
-// The same for CPUs of 64 bits. In this code the names stand for those above (_FILE_OFFSET_BITS).
-FLAMEPROBE_INTERPOSED __attribute__((alias("setrlimit64"), copy(setrlimit64))) int flameprobe_setrlimit_(
-    __rlimit_resource_t, const rlimit64*) __asm__("setrlimit");
-FLAMEPROBE_INTERPOSED __attribute__((alias("prlimit64"), copy(prlimit64))) int flameprobe_prlimit_(
-    pid_t, __rlimit_resource, const rlimit64*, rlimit64*) __asm__("prlimit");
+// The same for CPUs of 64 bits. In this code the names stand for those above (_FILE_OFFSET_BITS). clang does not know
+// `copy`, nor gcc's warning about attributes that an alias lacks.
+#if __has_attribute(copy)
+#define LIKE(function) __attribute__((alias(#function), copy(function)))
+#else
+#define LIKE(function) __attribute__((alias(#function)))
+#endif
+FLAMEPROBE_INTERPOSED LIKE(setrlimit64)
+int flameprobe_setrlimit_(__rlimit_resource_t, const rlimit64*) __asm__("setrlimit");
+FLAMEPROBE_INTERPOSED LIKE(prlimit64)
+int flameprobe_prlimit_(pid_t, __rlimit_resource, const rlimit64*, rlimit64*) __asm__("prlimit");
 
 FLAMEPROBE_INTERPOSED int mlockall(int flags) noexcept {
     const int result = next(next_mlockall, "mlockall")(flags);
