@@ -223,7 +223,7 @@ class Run(Case):
 
     def test_it_says_what_would_make_the_picture_better(self):
         [told] = self.better(sys.executable, "-c", "sum(range(10**6))")
-        self.assertRegex(told, r"^(\d+ samples are few; |[\d.]+ % (of the time )?is )")
+        self.assertRegex(told, r"^(\d+ samples are few; |[\d.]+ % (of the time )?is |no sample covers [\d.]+ % of the time; )")
 
     def test_the_flag_that_gives_names_is_told(self):
         self.need("node")
