@@ -187,22 +187,25 @@ pthread_mutex_t made(int type, bool robust, int protocol, bool shared) {
 
 constexpr long held_ns = 3'000'000;
 
-#define MUTEX(name, type, robust, protocol, shared)                      \
-    pthread_mutex_t mutex_##name = made(type, robust, protocol, shared); \
-    KEPT void wait_##name() {                                            \
-        ::pthread_mutex_lock(&mutex_##name);                             \
-        asm volatile("" ::: "memory");                                   \
-    }                                                                    \
-    void pair_##name() {                                                 \
-        pair(                                                            \
-            "wait_" #name,                                               \
-            [] {                                                         \
-                ::pthread_mutex_lock(&mutex_##name);                     \
-                rest(held_ns);                                           \
-                ::pthread_mutex_unlock(&mutex_##name);                   \
-            },                                                           \
-            wait_##name, [] { ::pthread_mutex_unlock(&mutex_##name); }); \
+#define LOCKABLE(name, lock, unlock, take, back) \
+    KEPT void wait_##name() {                    \
+        take;                                    \
+        asm volatile("" ::: "memory");           \
+    }                                            \
+    void pair_##name() {                         \
+        pair(                                    \
+            "wait_" #name,                       \
+            [] {                                 \
+                lock;                            \
+                rest(held_ns);                   \
+                unlock;                          \
+            },                                   \
+            wait_##name, [] { back; });          \
     }
+#define MUTEX(name, type, robust, protocol, shared)                                            \
+    pthread_mutex_t mutex_##name = made(type, robust, protocol, shared);                       \
+    LOCKABLE(name, ::pthread_mutex_lock(&mutex_##name), ::pthread_mutex_unlock(&mutex_##name), \
+             ::pthread_mutex_lock(&mutex_##name), ::pthread_mutex_unlock(&mutex_##name))
 MUTEX(normal, PTHREAD_MUTEX_NORMAL, false, PTHREAD_PRIO_NONE, false)
 MUTEX(recursive, PTHREAD_MUTEX_RECURSIVE, false, PTHREAD_PRIO_NONE, false)
 MUTEX(errorcheck, PTHREAD_MUTEX_ERRORCHECK, false, PTHREAD_PRIO_NONE, false)
@@ -211,38 +214,23 @@ MUTEX(robust, PTHREAD_MUTEX_NORMAL, true, PTHREAD_PRIO_NONE, false)
 MUTEX(inherit, PTHREAD_MUTEX_NORMAL, false, PTHREAD_PRIO_INHERIT, false)
 MUTEX(pshared, PTHREAD_MUTEX_NORMAL, false, PTHREAD_PRIO_NONE, true)
 
-#define LOCKABLE(name, object, lock, unlock, take, back) \
-    KEPT void wait_##name() {                            \
-        take;                                            \
-        asm volatile("" ::: "memory");                   \
-    }                                                    \
-    void pair_##name() {                                 \
-        pair(                                            \
-            "wait_" #name,                               \
-            [] {                                         \
-                lock;                                    \
-                rest(held_ns);                           \
-                unlock;                                  \
-            },                                           \
-            wait_##name, [] { back; });                  \
-    }
 pthread_rwlock_t table = PTHREAD_RWLOCK_INITIALIZER, list = PTHREAD_RWLOCK_INITIALIZER;
-LOCKABLE(rwlock_read, table, ::pthread_rwlock_wrlock(&table), ::pthread_rwlock_unlock(&table),
-         ::pthread_rwlock_rdlock(&table), ::pthread_rwlock_unlock(&table))
-LOCKABLE(rwlock_write, list, ::pthread_rwlock_rdlock(&list), ::pthread_rwlock_unlock(&list),
-         ::pthread_rwlock_wrlock(&list), ::pthread_rwlock_unlock(&list))
+LOCKABLE(rwlock_read, ::pthread_rwlock_wrlock(&table), ::pthread_rwlock_unlock(&table), ::pthread_rwlock_rdlock(&table),
+         ::pthread_rwlock_unlock(&table))
+LOCKABLE(rwlock_write, ::pthread_rwlock_rdlock(&list), ::pthread_rwlock_unlock(&list), ::pthread_rwlock_wrlock(&list),
+         ::pthread_rwlock_unlock(&list))
 mtx_t plain;
-LOCKABLE(c11, plain, ::mtx_lock(&plain), ::mtx_unlock(&plain), ::mtx_lock(&plain), ::mtx_unlock(&plain))
+LOCKABLE(c11, ::mtx_lock(&plain), ::mtx_unlock(&plain), ::mtx_lock(&plain), ::mtx_unlock(&plain))
 std::mutex standard;
-LOCKABLE(std_mutex, standard, standard.lock(), standard.unlock(), standard.lock(), standard.unlock())
+LOCKABLE(std_mutex, standard.lock(), standard.unlock(), standard.lock(), standard.unlock())
 std::timed_mutex timed;
-LOCKABLE(std_timed, timed, timed.lock(), timed.unlock(), while (!timed.try_lock_for(std::chrono::seconds(9))){},
+LOCKABLE(std_timed, timed.lock(), timed.unlock(), while (!timed.try_lock_for(std::chrono::seconds(9))){},
          timed.unlock())
 std::shared_mutex prices, names;
-LOCKABLE(shared_read, prices, prices.lock(), prices.unlock(), prices.lock_shared(), prices.unlock_shared())
-LOCKABLE(shared_write, names, names.lock_shared(), names.unlock_shared(), names.lock(), names.unlock())
+LOCKABLE(shared_read, prices.lock(), prices.unlock(), prices.lock_shared(), prices.unlock_shared())
+LOCKABLE(shared_write, names.lock_shared(), names.unlock_shared(), names.lock(), names.unlock())
 sem_t slots;
-LOCKABLE(semaphore, slots, , ::sem_post(&slots), while (::sem_wait(&slots) != 0){}, )
+LOCKABLE(semaphore, , ::sem_post(&slots), while (::sem_wait(&slots) != 0){}, )
 
 pthread_mutex_t of_condition = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
@@ -273,7 +261,7 @@ void locks(unsigned seconds) {
         "wait_std_condition", [] { rest(held_ns), queue.notify_all(); }, wait_std_condition, [] {});
     std::this_thread::sleep_for(std::chrono::seconds(seconds));
     over = true;
-    // Those that nobody wakes any more.
+    // Wakes the threads that still wait for the condition, the queue or the semaphore.
     for (int turn = 0; turn < 200; ++turn)
         rest(1'000'000), ::pthread_cond_broadcast(&condition), queue.notify_all(), ::sem_post(&slots);
     for (std::thread& thread : threads) thread.join();
