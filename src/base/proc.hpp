@@ -18,7 +18,8 @@ namespace flameprobe {
 bool proc_is_of_this_namespace();
 /// Where a symbolic link leads; empty if it cannot be read.
 std::string link_target(const std::string& path);
-/// A whole regular file of 64 MiB at most; nothing if it cannot be read. Waits for nobody: a FIFO is none.
+/// A whole regular file of 64 MiB at most; nothing if it cannot be read. A FIFO is no regular file, and is not waited
+/// for.
 std::optional<std::string> read_small_file(const char* path);
 std::optional<std::string> read_all(const Descriptor& file);
 /// The tids of the host, sorted. Empty where /proc is not mounted, or is that of another pid namespace, whose numbers

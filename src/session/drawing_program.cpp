@@ -165,8 +165,8 @@ private:
     std::uint64_t step_cpu_ns_ = 0, cpu_ns_ = 0, seen_ns_ = monotonic_ns();
 };
 
-/// What was given up would write its results beside those of whoever draws the run after it. Its number is its own
-/// still: it has the other end of the pipe open after the descriptor of a process was taken.
+/// Ends a flameprobe-draw that was given up: it would write its results beside those of the next one for this run. The
+/// number is not another process's: flameprobe-draw has the pipe's other end open after pidfd_open(2).
 void end_program(const Descriptor& from, int process) {
     if (process <= 0 || (is_in_host_process() && filter_kills_for({SYS_pidfd_open, SYS_pidfd_send_signal}))) return;
     const Descriptor life(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
