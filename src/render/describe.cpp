@@ -71,7 +71,7 @@ std::string family_of(const NamedProfile& profile, FunctionId id) {
     const std::string name = clean_text(short_name(profile, id));
     const std::size_t at = name.find("::");
     if (at != name.npos && at > 0 && name.find_first_of(" (<&)") > at) return name.substr(0, at);
-    std::string file = clean_text(module_name(profile, profile.strings.view(profile.functions[id].module)));
+    std::string file = file_of(profile, id);
     file.resize(std::min(file.size(), file.find(".so")));
     return file.empty() ? name : file;
 }
@@ -108,6 +108,10 @@ std::string module_name(const NamedProfile& profile, std::string_view path) {
     if (const auto program = profile.programs.find(std::string(path)); program != profile.programs.end())
         return program->second;
     return path == profile.run.executable ? program_name(profile.run) : std::string(base_name(path));
+}
+
+std::string file_of(const NamedProfile& profile, FunctionId function) {
+    return clean_text(module_name(profile, profile.strings.view(profile.functions[function].module)));
 }
 
 std::string unit_text(const NamedProfile& profile, std::uint64_t weight) {

@@ -36,6 +36,8 @@ std::string amount_text(const NamedProfile& profile, std::uint64_t weight);
 
 /// The name of a file of code; of the program's, what the program is called (profile/model.hpp).
 std::string module_name(const NamedProfile& profile, std::string_view path);
+/// The same of a function's file, as clean text.
+std::string file_of(const NamedProfile& profile, FunctionId function);
 
 /// The whole name of a box, as clean text (see text.hpp).
 std::string box_name(const NamedProfile& profile, const CallTree& tree, const Box& box);

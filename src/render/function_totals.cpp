@@ -10,22 +10,18 @@ namespace flameprobe {
 
 namespace {
 
-/// Adds a node's weight to its function unless the function is already on the path.
+/// Adds a node's weight to its row unless the row is already on the path.
 class Walk {
 public:
-    Walk(const NamedProfile& profile, Totals& totals)
-        : profile_(profile), of_(shown_functions(profile)), open_(profile.functions.size()) {
-        totals.functions.resize(profile.functions.size());
-        weigh(totals);
+    Walk(const NamedProfile& profile, const std::vector<std::uint32_t>& row_of, std::vector<FunctionTotal>& rows)
+        : profile_(profile), row_of_(row_of), rows_(rows), open_(rows.size()) {
+        weigh();
         walk_nodes(
-            profile.nodes, [&](NodeId node) { enter(node, totals); }, [&](NodeId node) { --open_[function(node)]; });
+            profile.nodes, [&](NodeId node) { enter(node); }, [&](NodeId node) { --open_[row_of_[node]]; });
     }
-    const std::vector<FunctionId>& representative() const { return of_; }
 
 private:
-    FunctionId function(NodeId node) const { return of_[profile_.function_of(node)]; }
-
-    void weigh(Totals& totals) {
+    void weigh() {
         self_.resize(profile_.nodes.size());
         for (const NamedCount& count : profile_.counts) self_[count.node].add({count.weight, count.hits});
         total_ = self_;
@@ -35,7 +31,6 @@ private:
             if (profile_.has_ages) ages_[parent].add(total_[parent].weight, ages_[id], total_[id].weight);
             total_[parent].add(total_[id]);
         }
-        totals.samples = total_[0].weight;
     }
     void age() {
         std::vector<std::uint64_t> before(self_.size());
@@ -45,38 +40,46 @@ private:
             before[count.node] = add_saturated(before[count.node], count.weight);
         }
     }
-    void enter(NodeId node, Totals& totals) {
-        const FunctionId id = function(node);
-        FunctionTotal& sum = totals.functions[id];
+    void enter(NodeId node) {
+        FunctionTotal& sum = rows_[row_of_[node]];
         sum.self = add_saturated(sum.self, self_[node].weight);
         sum.self_hits = add_saturated(sum.self_hits, self_[node].hits);
-        if (open_[id]++ > 0) return;
+        if (open_[row_of_[node]]++ > 0) return;
         if (!ages_.empty()) sum.age.add(sum.total, ages_[node], total_[node].weight);
         sum.total = add_saturated(sum.total, total_[node].weight);
         sum.total_hits = add_saturated(sum.total_hits, total_[node].hits);
     }
 
     const NamedProfile& profile_;
-    std::vector<FunctionId> of_;
-    std::vector<std::uint32_t> open_;  // how often each function is on the path
+    const std::vector<std::uint32_t>& row_of_;
+    std::vector<FunctionTotal>& rows_;
+    std::vector<std::uint32_t> open_;  // how often each row is on the path
     std::vector<Amount> self_, total_;
     std::vector<Age> ages_;  // of `total_`; empty: not known
 };
 
 }  // namespace
 
+std::vector<FunctionTotal> sums_of_rows(const NamedProfile& profile, const std::vector<std::uint32_t>& row_of,
+                                        std::size_t rows) {
+    std::vector<FunctionTotal> sums(rows);
+    if (!profile.nodes.empty()) Walk(profile, row_of, sums);
+    return sums;
+}
+
 Totals function_totals(const NamedProfile& profile) {
     Totals totals;
     if (profile.nodes.empty()) return totals;
-    const Walk walk(profile, totals);
-    std::vector<FunctionTotal> kept;
-    for (FunctionId id = 0; id < totals.functions.size(); ++id) {
-        const bool shown = walk.representative()[id] == id && profile.functions[id].kind != FrameKind::thread;
-        if (!shown || totals.functions[id].total == 0) continue;
-        kept.push_back(totals.functions[id]);
-        kept.back().function = id;
+    const std::vector<FunctionId> shown = shown_functions(profile);
+    std::vector<std::uint32_t> row_of(profile.nodes.size());
+    for (NodeId node = 1; node < row_of.size(); ++node) row_of[node] = shown[profile.function_of(node)];
+    const std::vector<FunctionTotal> sums = sums_of_rows(profile, row_of, profile.functions.size());
+    totals.samples = total_weight(profile);
+    for (FunctionId id = 0; id < sums.size(); ++id) {
+        if (shown[id] != id || profile.functions[id].kind == FrameKind::thread || sums[id].total == 0) continue;
+        totals.functions.push_back(sums[id]);
+        totals.functions.back().function = id;
     }
-    totals.functions = std::move(kept);
     return totals;
 }
 

@@ -44,6 +44,11 @@ inline std::optional<double> sampled_ns_per_unit(const NamedProfile& profile, st
     return static_cast<double>(total_weight(profile)) / static_cast<double>(units);
 }
 
+/// The sums of `rows` rows, to one of which each node of the stacks but the first belongs; FunctionTotal::function is
+/// left 0. Takes time in the order of nodes.
+std::vector<FunctionTotal> sums_of_rows(const NamedProfile& profile, const std::vector<std::uint32_t>& row_of,
+                                        std::size_t rows);
+
 /// Functions with equal name, kind and module are one. Takes time in the order of nodes, however deep the stacks.
 Totals function_totals(const NamedProfile& profile);
 

@@ -25,14 +25,16 @@ public:
         const auto count = static_cast<NodeId>(profile.nodes.size());
         for (NodeId node = 1; node < count; ++node) row_of_[node] = row_at(node);
     }
-    void sum() {
-        weigh();
-        std::vector<std::uint32_t> open(rows_.size());
-        walk_nodes(
-            profile_.nodes, [&](NodeId node) { enter(node, open[row_of_[node]]); },
-            [&](NodeId node) { --open[row_of_[node]]; });
+    /// With their sums.
+    std::vector<TableRow> take() {
+        const std::vector<FunctionTotal> sums = sums_of_rows(profile_, row_of_, rows_.size());
+        for (std::size_t row = 0; row < rows_.size(); ++row) {
+            const FunctionId function = rows_[row].total.function;
+            rows_[row].total = sums[row];
+            rows_[row].total.function = function;
+        }
+        return std::move(rows_);
     }
-    std::vector<TableRow> take() { return std::move(rows_); }
     bool is_rest(std::size_t row) const { return rest_[row]; }
 
     NodeRows of_nodes() const {
@@ -40,7 +42,7 @@ public:
         found.of_node.resize(row_of_.size());
         std::vector<std::uint32_t> numbers(rows_.size());
         for (NodeId node = 1; node < row_of_.size(); ++node) {
-            const std::size_t row = row_of_[node];
+            const std::uint32_t row = row_of_[node];
             const FunctionId own = shown_[profile_.function_of(node)];
             const bool is_own = rows_[row].call.empty() && rows_[row].total.function == own;
             if (is_own || roles_[own] == Role::thread) continue;
@@ -57,25 +59,8 @@ private:
     static bool counts_memory(const RunInfo& run) {
         return counts_bytes(run) || counts_living(run) || run.event.starts_with(event_name::alloc);
     }
-    void weigh() {
-        self_.resize(profile_.nodes.size());
-        ages_.resize(profile_.has_ages ? self_.size() : 0);
-        std::vector<std::uint64_t> before(ages_.size());
-        for (const NamedCount& count : profile_.counts) {
-            self_[count.node].add({count.weight, count.hits});
-            if (ages_.empty()) continue;
-            ages_[count.node].add(before[count.node], count.age, count.weight);
-            before[count.node] = add_saturated(before[count.node], count.weight);
-        }
-        total_ = self_;
-        for (std::size_t id = profile_.nodes.size(); id-- > 1;) {  // a parent comes before its children
-            const NodeId parent = profile_.nodes[id].parent;
-            if (!ages_.empty()) ages_[parent].add(total_[parent].weight, ages_[id], total_[id].weight);
-            total_[parent].add(total_[id]);
-        }
-    }
     /// Below the kernel's entry, and in an allocator, all is the row that it began with.
-    std::size_t row_at(NodeId node) {
+    std::uint32_t row_at(NodeId node) {
         const FunctionId id = shown_[profile_.function_of(node)];
         const std::string_view name = profile_.strings.view(profile_.functions[id].name);
         switch (roles_[id]) {
@@ -98,12 +83,12 @@ private:
         if (is_stand_in(name)) return nameless_row(node, id);
         return function(id);
     }
-    std::size_t caller_row(NodeId node, FunctionId id) {
+    std::uint32_t caller_row(NodeId node, FunctionId id) {
         const NodeId parent = profile_.nodes[node].parent;
         return parent == 0 || rest_[row_of_[parent]] ? named(start, id, true) : row_of_[parent];
     }
     /// The kernel's entry does not tell for what, so that is the first frame that does.
-    std::size_t kernel_row(NodeId node) {
+    std::uint32_t kernel_row(NodeId node) {
         const NodeId parent = profile_.nodes[node].parent;
         if (parent != 0 && roles_[profile_.function_of(parent)] == Role::kernel &&
             rows_[row_of_[parent]].call != entered)
@@ -114,7 +99,7 @@ private:
     }
 
     /// Code of a library that has no name says below which of its functions with a name it ran.
-    std::size_t nameless_row(NodeId node, FunctionId id) {
+    std::uint32_t nameless_row(NodeId node, FunctionId id) {
         const NodeId parent = profile_.nodes[node].parent;
         const StringId module = profile_.functions[id].module;
         if (parent == 0 || module == 0 || profile_.function(parent).module != module) return function(id);
@@ -125,13 +110,13 @@ private:
         return named("in " + plain_name(profile_, caller) + ", " + nameless_file(profile_, id), id);
     }
 
-    std::size_t function(FunctionId id, bool rest = false) {
-        const auto [at, is_new] = of_function_.try_emplace(id, rows_.size());
+    std::uint32_t function(FunctionId id, bool rest = false) {
+        const auto [at, is_new] = of_function_.try_emplace(id, static_cast<std::uint32_t>(rows_.size()));
         if (is_new) add({}, id, rest);
         return at->second;
     }
-    std::size_t named(const std::string& name, FunctionId id, bool rest = false) {
-        const auto [at, is_new] = of_name_.try_emplace(name, rows_.size());
+    std::uint32_t named(const std::string& name, FunctionId id, bool rest = false) {
+        const auto [at, is_new] = of_name_.try_emplace(name, static_cast<std::uint32_t>(rows_.size()));
         if (is_new) add(name, id, rest);
         return at->second;
     }
@@ -141,29 +126,17 @@ private:
         rows_.back().leads_on = call == start || call == entered;
         rest_.push_back(rest);
     }
-    void enter(NodeId node, std::uint32_t& open) {
-        FunctionTotal& sum = rows_[row_of_[node]].total;
-        sum.self = add_saturated(sum.self, self_[node].weight);
-        sum.self_hits = add_saturated(sum.self_hits, self_[node].hits);
-        if (open++ > 0) return;
-        if (!ages_.empty()) sum.age.add(sum.total, ages_[node], total_[node].weight);
-        sum.total = add_saturated(sum.total, total_[node].weight);
-        sum.total_hits = add_saturated(sum.total_hits, total_[node].hits);
-    }
-
     static constexpr const char *start = "start and wrappers", *entered = "[kernel]";
 
     const NamedProfile& profile_;
     std::vector<Role> roles_;
     std::vector<FunctionId> shown_;
     bool of_memory_;
-    std::vector<Amount> self_, total_;
-    std::vector<Age> ages_;
-    std::vector<std::size_t> row_of_;  // by node
+    std::vector<std::uint32_t> row_of_;  // by node
     std::vector<TableRow> rows_;
     std::vector<bool> rest_;
-    std::map<FunctionId, std::size_t> of_function_;
-    std::map<std::string, std::size_t> of_name_;
+    std::map<FunctionId, std::uint32_t> of_function_;
+    std::map<std::string, std::uint32_t> of_name_;
 };
 
 }  // namespace
@@ -177,7 +150,6 @@ FunctionTable table_rows(const NamedProfile& profile, bool by_total) {
                                 : row.call;
     };
     Rows rows(profile);
-    rows.sum();
     std::vector<TableRow> all = rows.take();
     for (std::size_t at = 0; at < all.size(); ++at) {
         if (all[at].leads_on)

@@ -37,11 +37,6 @@ std::string share(std::uint64_t part, std::uint64_t whole) {
 
 constexpr std::size_t figures = 44, ages = 22;  // columns before the name
 
-/// A program as it is called, whatever its file's name is.
-std::string file_of(const NamedProfile& profile, FunctionId function) {
-    return clean_text(module_name(profile, profile.strings.view(profile.functions[function].module)));
-}
-
 FunctionTable every_function(const NamedProfile& profile, bool by_total) {
     FunctionTable table;
     Totals totals = function_totals(profile);

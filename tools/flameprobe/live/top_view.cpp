@@ -154,8 +154,7 @@ private:
             const FunctionTotal& row = rows[at].total;
             const FunctionId id = row.function;
             const bool folded = !rows[at].call.empty();
-            const std::string module =
-                folded ? "" : clean_text(module_name(profile_, profile_.strings.view(profile_.functions[id].module)));
+            const std::string module = folded ? "" : file_of(profile_, id);
             const std::string_view mark = profile_.functions[id].kind == FrameKind::held ? "_[w]" : "";  // as elsewhere
             const std::string name = folded ? rows[at].call : clean_text(short_name(profile_, id)).append(mark);
             add(LineKind::text,
