@@ -100,6 +100,15 @@ inline bool is_stand_in(std::string_view name) {
     return name.starts_with('[') && name.ends_with(']') && name.find("+0x") != name.npos;
 }
 
+/// glibc's functions have names of its own beside the public one: `read` is `__libc_read`, and `__GI___libc_read` where
+/// glibc calls it itself (its include/libc-symbols.h).
+inline constexpr std::string_view glibc_alias = "__GI_";
+inline std::string_view without_glibc_marks(std::string_view name) {
+    for (const std::string_view mark : {glibc_alias, std::string_view("__libc_"), std::string_view("__")})
+        if (name.starts_with(mark)) name.remove_prefix(mark.size());
+    return name;
+}
+
 inline bool is_label_key(std::string_view key) {
     const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
     return !key.empty() && letter(key.front()) && !key.starts_with("__") &&

@@ -3,6 +3,8 @@
 #include <array>
 #include <utility>
 
+#include "profile/names.hpp"
+
 namespace flameprobe {
 
 namespace {
@@ -48,8 +50,7 @@ std::string_view kernel_work(std::string_view name) {
 }
 
 bool is_wrapper_of(std::string_view name, std::string_view call) {
-    for (const std::string_view begin : {"__GI_", "__libc_", "__"})
-        if (name.starts_with(begin)) name.remove_prefix(begin.size());
+    name = without_glibc_marks(name);
     return name == call || (call.size() + 2 == name.size() && name.starts_with(call) && name.ends_with("64"));
 }
 

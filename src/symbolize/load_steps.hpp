@@ -39,8 +39,8 @@ private:
         std::uint32_t begin = 0, end = 0;
     };
 
-    /// A name for want of a name has the program's as the user typed it.
-    std::string shown(const std::string& name, const Mapping& mapping) const;
+    /// A name for want of a name has the program's as the user typed it; none is glibc's own beside the public one.
+    std::string shown(std::string name, const Mapping& mapping) const;
 
     const RawProfile& raw_;
     NamedProfile& profile_;

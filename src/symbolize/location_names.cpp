@@ -49,11 +49,12 @@ LocationNames::LocationNames(const RawProfile& raw, NamedProfile& profile)
         called_ = program_name(*raw.run_info);
 }
 
-std::string LocationNames::shown(const std::string& name, const Mapping& mapping) const {
+std::string LocationNames::shown(std::string name, const Mapping& mapping) const {
+    if (name.starts_with(glibc_alias)) name.erase(0, glibc_alias.size());
     if (called_.empty() || mapping.path != raw_.run_info->executable || !is_stand_in(name)) return name;
     const std::string_view file = base_name(mapping.path);
     const std::size_t at = name.find(file);
-    return at == name.npos ? name : std::string(name).replace(at, file.size(), called_);
+    return at == name.npos ? name : name.replace(at, file.size(), called_);
 }
 
 // What FlameProbe says in brackets stays as it is, but for scopes: their time is not the waiting thread's.
@@ -78,6 +79,12 @@ void LocationNames::add(LocationId id, const std::vector<Symbol>& symbols) {
     StringTable& strings = profile_.strings;
     ranges_[id].begin = static_cast<std::uint32_t>(frames_.size());
     for (auto symbol = symbols.rbegin(); symbol != symbols.rend(); ++symbol) {
+        // In debug information glibc's `read` is its `__GI___libc_read`, inlined.
+        if (symbol->inlined && symbol != symbols.rbegin() && symbol->name.starts_with(glibc_alias) &&
+            without_glibc_marks(symbol->name) == without_glibc_marks(std::prev(symbol)->name)) {
+            profile_.frames.back().line = symbol->line;
+            continue;
+        }
         const FunctionId named =
             functions_.add({strings.intern(shown(symbol->name, mapping)), strings.intern(symbol->file),
                             symbol->decl_line, mapping.kind == MappingKind::note ? 0 : strings.intern(mapping.path),

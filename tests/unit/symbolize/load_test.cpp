@@ -245,6 +245,31 @@ TEST_CASE("a function without a name has the program's as it was called, not tha
     CHECK(named("-bash", "/nonexistent/bash") == "main;[unknown in bash] 1\n");
 }
 
+TEST_CASE("a function of glibc has its public name, and is one frame where debug information has two names for it") {
+    const ProfileFile file([](ProfileWriter& out) {
+        RunInfo run;
+        run.pid = 77;
+        out.run(run);
+        for (std::uint32_t id = 0;
+             const char* name : {"", "read", "__GI___libc_read", "__GI_memcpy", "__GI___read_chk"})
+            out.string(id++, name);
+        out.mapping(0, {MappingKind::file, 0x1000, 0x1000, 0, 0, "/nonexistent/libc.so.6", ""});
+        out.thread(0, {77, "main"});
+        out.location(0, {0, 0x1100});
+        out.location(1, {0, 0x1200});
+        out.symbols(0, {{2, 0, 26, 24, true}, {1, 0, 24, 24, false}});
+        out.symbols(1, {{3, 0, 7, 5, true}, {4, 0, 9, 8, false}});
+        out.stack(1, {0, 0});
+        out.stack(2, {0, 1});
+        out.sample({100, 0, 1, 1});
+        out.sample({200, 0, 2, 1});
+    });
+    const auto profile = load_profile(file.path(), {}, {});
+    REQUIRE(profile);
+    CHECK(as_text(*profile) == "main;read 1\nmain;__read_chk;memcpy 1\n");
+    CHECK(profile->frames[profile->nodes[profile->counts[0].node].frame].line == 26);
+}
+
 TEST_CASE("where names_wanted() says no, no function is named; samples, threads and stacks are the same") {
     const ProfileFile file(fill_server);
     const auto named = load_profile(file.path(), {}, {});
