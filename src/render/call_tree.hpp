@@ -69,7 +69,7 @@ struct CallTreeOptions {
     double min_width = 0.1;           // percent of all weight; 0 or less: every box is kept
     std::uint32_t most_frames = 256;  // deeper stacks are shown without their middle
     bool by_weight = false;           // the heaviest siblings first, else by name
-    bool gather_threads = false;      // more than four threads with like names are one box (gather_threads())
+    bool gather_threads = false;      // threads with like names are one box (gather_threads())
 };
 
 /// An Error if there are no samples, or if their weights do not fit in 64 bits.

@@ -78,17 +78,16 @@ struct PageSource {
 struct FlameGraphOptions {
     std::string title;  // empty: made from the profile
     std::string subtitle;
-    std::string colors = "hot";  // see palette.hpp
-    bool icicle = false;         // root at the top
-    bool reverse = false;        // merge from the leaves
-    bool every_frame = false;    // chains are not folded, and in an SVG narrow towers not cut; with min_width 0 too
-    std::optional<bool>
-        by_weight;             // siblings: the heaviest first, or by name; else a page has the one, an SVG the other
-    bool brief = false;        // of an SVG: no footer but where it ran, short tooltips, 150 kB at most
-    bool own_code = false;     // of a page: what it begins with
-    bool fold_glue = false;    // likewise
-    bool each_thread = false;  // a box for each thread, where an SVG otherwise merges threads with like names
-    unsigned width = 1200;     // pixels
+    std::string colors = "hot";     // see palette.hpp
+    bool icicle = false;            // root at the top
+    bool reverse = false;           // merge from the leaves
+    bool every_frame = false;       // chains are not folded, and in an SVG narrow towers not cut; with min_width 0 too
+    std::optional<bool> by_weight;  // siblings: the heaviest first, as is usual, or by name, as where two are compared
+    bool brief = false;             // of an SVG: no footer but where it ran, short tooltips, 150 kB at most
+    bool own_code = false;          // of a page: what it begins with
+    bool fold_glue = false;         // likewise
+    bool each_thread = false;       // a box for each thread, where an SVG otherwise merges threads with like names
+    unsigned width = 1200;          // pixels
     const PageSource* source = nullptr;  // for the HTML page; null: none
     double min_width = 0.1;  // percent of the time; narrower frames are gathered in one visible box per caller
 };

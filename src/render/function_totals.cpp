@@ -122,15 +122,18 @@ std::string pattern_of(const std::string& name) {
 
 }  // namespace
 
-std::map<FunctionId, std::string> thread_groups(const NamedProfile& profile, const std::set<FunctionId>& threads,
-                                                std::size_t alike) {
+std::map<FunctionId, std::string> thread_groups(const NamedProfile& profile, const std::set<FunctionId>& threads) {
     const auto name = [&](FunctionId id) { return std::string(profile.strings.view(profile.functions[id].name)); };
     std::map<std::string, std::set<std::string>> members;
     for (const FunctionId id : threads) members[pattern_of(name(id))].insert(name(id));
     std::map<FunctionId, std::string> groups;
     for (const FunctionId id : threads) {
         std::string pattern = pattern_of(name(id));
-        if (members[pattern].size() > alike && pattern != name(id)) groups.emplace(id, std::move(pattern));
+        const std::size_t together = members[pattern].size();
+        if (together < 2 || pattern == name(id)) continue;
+        // As ProcessNames has it of more.
+        if (pattern.ends_with(" *")) pattern.replace(pattern.size() - 1, 1, "× " + std::to_string(together));
+        groups.emplace(id, std::move(pattern));
     }
     return groups;
 }
@@ -142,7 +145,7 @@ void merge_threads(NamedProfile& profile) {
         const bool thread = profile.functions[id].kind == FrameKind::thread;
         if (thread || (!profile.has_run && profile.nodes[node].parent == 0)) threads.insert(id);
     }
-    for (const auto& [id, group] : thread_groups(profile, threads, 1))
+    for (const auto& [id, group] : thread_groups(profile, threads))
         profile.functions[id].name = profile.strings.intern(group);
 }
 

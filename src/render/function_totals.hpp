@@ -63,12 +63,11 @@ std::vector<std::uint32_t> ranks_by_name(const NamedProfile& profile);
 
 // Groups of threads with like names: worker-0 to worker-31 are worker-*.
 
-/// Those of the threads that are in a group, and its name: "worker-*" where more than `alike` different names differ in
-/// their last number only.
-std::map<FunctionId, std::string> thread_groups(const NamedProfile& profile, const std::set<FunctionId>& threads,
-                                                std::size_t alike = 4);
+/// Those of the threads that are in a group, and its name where two names or more differ in their last number only:
+/// "worker-*", and of processes "cc1 × 4".
+std::map<FunctionId, std::string> thread_groups(const NamedProfile& profile, const std::set<FunctionId>& threads);
 
-/// Gives the threads of a group, from two on, its name in the stacks; the list of threads stays as it is. In a profile
+/// Gives the threads of a group its name in the stacks; the list of threads stays as it is. In a profile
 /// without a run (folded text) the first frame of a stack is the thread.
 void merge_threads(NamedProfile& profile);
 

@@ -186,7 +186,7 @@ Result<SvgPage> page_of(const NamedProfile& profile, const FlameGraphOptions& op
     if (!palette) return palette.error();
     auto tree = build_call_tree(profile, {.reverse = options.reverse,
                                           .min_width = options.min_width,
-                                          .by_weight = options.by_weight.value_or(false),
+                                          .by_weight = options.by_weight.value_or(true),
                                           .gather_threads = !options.each_thread});
     if (!tree) return tree.error();
     const std::vector<Role> roles = function_roles(profile);
@@ -225,7 +225,7 @@ Result<Preview> preview_markup(const NamedProfile& profile, const Palette& palet
     // As the page first shows it, but for the narrowest.
     auto tree = build_call_tree(profile, {.reverse = options.reverse,
                                           .min_width = least,
-                                          .by_weight = options.by_weight.value_or(colored),
+                                          .by_weight = options.by_weight.value_or(true),
                                           .gather_threads = !options.each_thread});
     if (!tree) return tree.error();
     const std::vector<Role> roles = function_roles(profile);

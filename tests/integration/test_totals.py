@@ -190,10 +190,9 @@ class Totals(Case):
     def check_other_tables(self, result, told):
         """Firefox's and OTLP's functions, a table of scopes, a picture for a README, and comparisons of the profile with itself."""
         whole, file = told["stack_ns"], result.path("fprobe")
-        # Comparisons take a function of glibc and its internal alias for one.
-        names = Counter(plain(row["name"]).removeprefix("__GI_") for row in told["functions"])
+        names = Counter(plain(row["name"]) for row in told["functions"])
         rows = {plain(row["name"]): row for row in told["functions"]
-                if names[plain(row["name"]).removeprefix("__GI_")] == 1 and not row["name"].startswith("[")}
+                if names[plain(row["name"])] == 1 and not row["name"].startswith("[")}
         firefox = firefox_functions(json.loads(result.path("firefox.json").read_text()))
         otlp = otlp_functions(json.loads(render(file, "-f", "otlp-json", "-o", "-").stdout))
         shared = rows.keys() & firefox.keys() & otlp.keys()
@@ -287,7 +286,7 @@ class Totals(Case):
 
     def tooltips(self, result):
         """{function: (samples, [what each of its boxes says of time])}, where a function that calls itself counts once."""
-        svg = render(result.path("fprobe"), "-f", "svg", "--min-width", "0", "-o", "-").stdout
+        svg = render(result.path("fprobe"), "-f", "svg", "--min-width", "0", "--each-thread", "-o", "-").stdout
         boxes = re.findall(r'<g class="\w+"[^>]*><title>([^<]*?)\n([^<\n]*), ([\d,]+) samples?[^<]*</title><rect x="[^"]*" y="(\d+)"', svg)
         total, path, root, texts = Counter(), [], int(boxes[0][3]), {}
         for name, text, hits, top in boxes:

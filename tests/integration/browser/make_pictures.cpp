@@ -168,14 +168,14 @@ NamedProfile profile_of_events() {
     };
     other("offcpu", "waiting time", 1, R"(t:server;_start;main;EventLoop::poll(int);epoll_wait 6000000000
 t:server;_start;main;Connection::read();n:[preempted] 250000000
-t:worker-1;clone3;start_thread;Worker::loop();futex 3750000000
+t:worker;clone3;start_thread;Worker::loop();futex 3750000000
 )");
     other("wall", "running and waiting time", 1, R"(t:server;_start;main;EventLoop::poll(int);epoll_wait 6000000000
 t:server;_start;main;Connection::read() 4000000000
-t:worker-1;clone3;start_thread;Worker::loop();Cart::total() const 10000000000
+t:worker;clone3;start_thread;Worker::loop();Cart::total() const 10000000000
 )");
     other("page-faults", "software event", 0, R"(t:server;_start;main;Connection::read() 700
-t:worker-1;clone3;start_thread;Worker::loop() 1300
+t:worker;clone3;start_thread;Worker::loop() 1300
 )");
     return profile;
 }

@@ -15,27 +15,27 @@ t:server;_start;__libc_start_main_impl;main;EventLoop::run();Connection::read();
 t:server;_start;__libc_start_main_impl;main;EventLoop::run();Connection::read();s:[parse];Parser::parse(std::string_view) 331
 t:server;_start;__libc_start_main_impl;main;EventLoop::run();Connection::read();s:[parse];Parser::parse(std::string_view);i:std::char_traits<char>::compare(char const*, char const*, unsigned long) 96
 t:server;_start;__libc_start_main_impl;main;EventLoop::run();Connection::read();s:[parse];Parser::parse(std::string_view);operator new(unsigned long);malloc;_int_malloc 75
-t:worker-1;clone3;start_thread;Worker::loop();s:[checkout];Cart::total() const;std::map<std::string, Item, std::less<std::string>, std::allocator<std::pair<std::string const, Item> > >::find(std::string const&) 560
-t:worker-1;clone3;start_thread;Worker::loop();s:[checkout];Cart::total() const;std::map<std::string, Item, std::less<std::string>, std::allocator<std::pair<std::string const, Item> > >::find(std::string const&);i:std::less<std::string>::operator() const;__memcmp_avx2_movbe 388
-t:worker-1;clone3;start_thread;Worker::loop();s:[checkout];Cart::total() const;i:Price::operator+(Price const&) const 144
-t:worker-1;clone3;start_thread;Worker::loop();s:[checkout];Json::dump(int) const;i:Json::escape(std::string const&) 266
-t:worker-1;clone3;start_thread;Worker::loop();s:[checkout];Json::dump(int) const;std::to_string 1
-t:worker-1;clone3;start_thread;Worker::loop();s:[checkout];Json::dump(int) const;snprintf 1
-t:worker-1;clone3;start_thread;Worker::loop();pthread_cond_wait;k:entry_SYSCALL_64;k:do_syscall_64;k:futex_wait 88
-t:worker-2;clone3;start_thread;Worker::loop();s:[search];Index::lookup(std::string_view);i:hash_combine<unsigned long> 240
-t:worker-2;clone3;start_thread;Worker::loop();s:[search];Index::lookup(std::string_view);Trie::walk(Node const*);Trie::walk(Node const*);Trie::walk(Node const*);Trie::walk(Node const*) 312
-t:worker-2;clone3;start_thread;Worker::loop();s:[search];Index::lookup(std::string_view);Trie::walk(Node const*);Trie::walk(Node const*);Trie::walk(Node const*) 130
-t:worker-2;n:[truncated];Trie::walk(Node const*) 9
-t:worker-2;n:[kernel, not permitted] 35
+t:worker;clone3;start_thread;Worker::loop();s:[checkout];Cart::total() const;std::map<std::string, Item, std::less<std::string>, std::allocator<std::pair<std::string const, Item> > >::find(std::string const&) 560
+t:worker;clone3;start_thread;Worker::loop();s:[checkout];Cart::total() const;std::map<std::string, Item, std::less<std::string>, std::allocator<std::pair<std::string const, Item> > >::find(std::string const&);i:std::less<std::string>::operator() const;__memcmp_avx2_movbe 388
+t:worker;clone3;start_thread;Worker::loop();s:[checkout];Cart::total() const;i:Price::operator+(Price const&) const 144
+t:worker;clone3;start_thread;Worker::loop();s:[checkout];Json::dump(int) const;i:Json::escape(std::string const&) 266
+t:worker;clone3;start_thread;Worker::loop();s:[checkout];Json::dump(int) const;std::to_string 1
+t:worker;clone3;start_thread;Worker::loop();s:[checkout];Json::dump(int) const;snprintf 1
+t:worker;clone3;start_thread;Worker::loop();pthread_cond_wait;k:entry_SYSCALL_64;k:do_syscall_64;k:futex_wait 88
+t:writer;clone3;start_thread;Worker::loop();s:[search];Index::lookup(std::string_view);i:hash_combine<unsigned long> 240
+t:writer;clone3;start_thread;Worker::loop();s:[search];Index::lookup(std::string_view);Trie::walk(Node const*);Trie::walk(Node const*);Trie::walk(Node const*);Trie::walk(Node const*) 312
+t:writer;clone3;start_thread;Worker::loop();s:[search];Index::lookup(std::string_view);Trie::walk(Node const*);Trie::walk(Node const*);Trie::walk(Node const*) 130
+t:writer;n:[truncated];Trie::walk(Node const*) 9
+t:writer;n:[kernel, not permitted] 35
 n:[lost] 14
 )");
     NamedProfile& profile = made.profile;
-    profile.threads = {{4711, "server"}, {4712, "worker-1"}, {4713, "worker-2"}};
+    profile.threads = {{4711, "server"}, {4712, "worker"}, {4713, "writer"}};
     for (NamedCount& count : profile.counts) {
         NodeId first = count.node;
         while (profile.nodes[first].parent != 0) first = profile.nodes[first].parent;
         const std::string_view name = profile.name(profile.nodes[first].frame);
-        count.thread = name == "worker-1" ? 1 : name == "worker-2" ? 2 : 0;
+        count.thread = name == "worker" ? 1 : name == "writer" ? 2 : 0;
     }
     profile.has_run = true;
     profile.run.version = "0.1.0";

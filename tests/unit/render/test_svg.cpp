@@ -77,7 +77,7 @@ TEST_CASE("the same profile gives the same bytes") {
     CHECK(forwards == svg_of(ProfileOf().folded("d 3\na;c 2\na;b 1\n").profile));
 }
 
-TEST_CASE("siblings stand by name, or the heaviest first") {
+TEST_CASE("the heaviest sibling stands first, or they stand by name") {
     ProfileOf made;
     made.folded("m;a 1\nm;b 8\nm;c 3\n");
     const auto places = [&](std::optional<bool> by_weight) {
@@ -86,12 +86,12 @@ TEST_CASE("siblings stand by name, or the heaviest first") {
         const std::string svg = svg_of(made.profile, options);
         return std::vector{svg.find("<title>a\n"), svg.find("<title>b\n"), svg.find("<title>c\n")};
     };
-    for (const std::optional<bool> by_name : {std::optional<bool>(), std::optional(false)}) {
-        CHECK(places(by_name)[0] < places(by_name)[1]);
-        CHECK(places(by_name)[1] < places(by_name)[2]);
+    CHECK(places(false)[0] < places(false)[1]);
+    CHECK(places(false)[1] < places(false)[2]);
+    for (const std::optional<bool> by_weight : {std::optional<bool>(), std::optional(true)}) {
+        CHECK(places(by_weight)[1] < places(by_weight)[2]);
+        CHECK(places(by_weight)[2] < places(by_weight)[0]);
     }
-    CHECK(places(true)[1] < places(true)[2]);
-    CHECK(places(true)[2] < places(true)[0]);
 }
 
 TEST_CASE("names, counts, shares, places and kinds are in the text") {
@@ -269,16 +269,17 @@ TEST_CASE("pictures that share a page have ids of their own") {
     CHECK(id(svg_of(ProfileOf().folded("a 1\n").profile)) != id(svg_of(ProfileOf().folded("b 1\n").profile)));
 }
 
-TEST_CASE("more than four threads that are alike are one box, unless each is asked for") {
+TEST_CASE("threads that are alike are one box, unless each is asked for") {
     ProfileOf made;
     for (int i = 0; i < 32; ++i) made.stack({"t:worker-" + std::to_string(i), "run"}, 1);
-    for (int i = 0; i < 4; ++i) made.stack({"t:io" + std::to_string(i), "run"}, 1);
+    for (const char* name : {"io0", "io1", "timer1", "main"}) made.stack({std::string("t:") + name, "run"}, 1);
     FlameGraphOptions all;
     all.each_thread = true;
     const std::string svg = svg_of(made.profile), each = svg_of(made.profile, all);
     CHECK(count_of(svg, "<title>worker-") == 1);
     CHECK(svg.find("<title>worker-*\n32 samples (88.89 %)") != std::string::npos);
-    CHECK(count_of(svg, "<title>io") == 4);
+    CHECK(count_of(svg, "<title>io*\n2 samples") == 1);
+    CHECK(count_of(svg, "<title>timer1\n") == 1);
     CHECK(count_of(each, "<title>worker-") == 32);
     CHECK(made.profile.name(made.profile.nodes[1].frame) == "worker-0");
 }

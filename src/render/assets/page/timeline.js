@@ -107,7 +107,7 @@ export class Timeline {
   paintStrip(pen, strip, top, width) {
     const {profile, theme} = this, columns = this.columns(strip), high = STRIP - 5, whole = profile.isTime ? profile.bin : 0;
     // Columns may share a pixel, so nothing is laid over anything.
-    const paler = mixed(theme.colors.w0, theme.page, 0.6);
+    const paler = mixed(theme.colors.w0, theme.page, profile.waiting ? 0.6 : 0.85);  // beside CPU time it is the ground
     const most = fullRow(strip, columns, whole, profile.waiting);
     for (const {from, to, all, unknown, waiting, scope} of columns) {
       const left = Math.round(this.x(from)), wide = Math.max(Math.round(this.x(to)) - left, 1), scale = high / most / (to - from);
