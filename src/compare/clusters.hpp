@@ -24,8 +24,24 @@ struct Clusters {
     bool one_run = false;           // then clusters do not show how runs differ, and between_runs stands for it
 };
 
-/// The factor, 1 or more, by which the variance of the difference of the two parts exceeds that of samples drawn at
-/// random. It has what Student's t adds to z_of_999_in_1000 where the spread is known from few clusters.
-double widening(const Clusters& before, const Clusters& after);
+/// The variance of the difference of two parts, as parts of what samples drawn at random give.
+struct Spread {
+    double seen = 1;     // as the clusters differ
+    double freedom = 0;  // of `seen`; 0: it is not known
+    double between = 0;  // what runs add that the clusters do not show
+    /// What is added where the odds of every part vary from cluster to cluster with a standard deviation of 1.
+    double of_odds = 0;
+};
+
+Spread spread_of(const Clusters& before, const Clusters& after);
+
+/// The variance of odds from cluster to cluster that most functions have, beside samples drawn at random: the median,
+/// weighted by what it adds to each.
+double typical_variance(const std::vector<Spread>& functions);
+
+/// The factor, 1 or more, by which a variance is larger than that of samples drawn at random. `typical` adds what few
+/// clusters cannot tell, unless this function varies clearly more. What Student's t adds to z_of_999_in_1000 is part of
+/// the factor.
+double widening(const Spread& its, double typical);
 
 }  // namespace flameprobe

@@ -241,6 +241,12 @@ class Source(Recorded):
         after = phase(re.search(r"--source\S*DIR", before["note"])[0].replace("DIR", str(moved)))
         self.assertIn("early_phase", " ".join(text for _, text in after["text"]))
 
+    def test_code_without_lines(self):
+        (self.directory / "stacks.folded").write_text("main;work 10\n")
+        done = render("--source", self.directory / "stacks.folded", "-o", self.directory / "page.html")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("--source: no lines are known", done.stderr)
+
     def test_only_a_page_can_show_it(self):
         for argv in (["-o", self.directory / "x.svg"], ["--top", "5"]):
             done = render("--source", self.profile, *argv)

@@ -1,6 +1,6 @@
 // compare-rows [-v] PATH...: of each ELF file there, and below directories, reads every entry of .eh_frame and
-// .debug_frame, and compares each row with what libdw says. Prints differences and the numbers of what was compared;
-// exit status 1 if there are differences.
+// .debug_frame, and compares each row with what libdw says, and where it is x86-64's .eh_frame with libunwind. Prints
+// differences and the numbers of what was compared; exit status 1 if there are differences.
 #include <elfutils/libdw.h>
 #include <fcntl.h>
 #include <gelf.h>
@@ -15,6 +15,9 @@
 #include <string_view>
 
 #include "base/descriptor.hpp"
+#ifdef FLAMEPROBE_HAVE_LIBUNWIND
+#include "other_judge.hpp"
+#endif
 #include "oracle.hpp"
 #include "unwind/elf_image.hpp"
 #include "unwind/frame_sections.hpp"
@@ -31,9 +34,10 @@ std::optional<CfiRow> row_of(const std::optional<CfiEntry>& entry, std::uint64_t
 
 struct Numbers {
     unsigned long files = 0, sections = 0, commons = 0, descriptions = 0, rows = 0, looked_up = 0;
-    unsigned long refused = 0;      // by both
-    unsigned long hidden = 0;       // descriptions that lie behind another one of the same address, for both
-    unsigned long without_cfa = 0;  // no_cfa
+    unsigned long refused = 0;                 // by both
+    unsigned long hidden = 0;                  // descriptions that lie behind another one of the same address, for both
+    unsigned long without_cfa = 0;             // no_cfa
+    unsigned long stepped = 0, unstepped = 0;  // rows by which libunwind goes to the caller too, and which it refuses
     unsigned long differences = 0;
 };
 
@@ -48,6 +52,7 @@ private:
     void section(const CfiSection& section);
     void entry(const CfiSection& section, std::uint64_t at, std::uint64_t common);
     void rows(const CfiEntry& entry, const Oracle& oracle, std::uint64_t at);
+    void step(const CfiEntry& entry, const CfiRow& row, std::uint64_t at);
     void look_up(const CfiEntry& entry, std::uint64_t at);
     void differ(std::uint64_t at, std::uint64_t address, const std::string& what) {
         constexpr unsigned long most = 1000;
@@ -81,8 +86,21 @@ void Comparison::rows(const CfiEntry& entry, const Oracle& oracle, std::uint64_t
         const std::string what = difference(entry, *ours, theirs.get(), defaults_);
         if (!what.empty()) differ(at, address, what);
         if (ours->start != address || ours->end <= address) return differ(at, address, "rows are not in a row");
+        if (!entry.section.is_debug_frame) step(entry, *ours, at);
         address = ours->end;
     }
+}
+
+void Comparison::step([[maybe_unused]] const CfiEntry& entry, [[maybe_unused]] const CfiRow& row,
+                      [[maybe_unused]] std::uint64_t at) {
+#ifdef FLAMEPROBE_HAVE_LIBUNWIND
+    if (header_.e_machine != EM_X86_64 || header_.e_type == ET_REL) return;
+    for (const std::uint64_t address : {row.start, row.end - 1}) {
+        const std::string what = difference_of_steps(entry, row, address, at);
+        ++(what == "?" ? numbers.unstepped : numbers.stepped);
+        if (!what.empty() && what != "?") differ(at, address, "by libunwind:" + what);
+    }
+#endif
 }
 
 /// Whether both find a row for an address of the entry by the file's own tables, and the same. Of entries that overlap,
@@ -220,8 +238,9 @@ int main(int count, char** arguments) {
     const Numbers& all = comparison.numbers;
     std::printf(
         "%lu files, %lu sections, %lu common entries, %lu descriptions, %lu rows (%lu refused by both), %lu "
-        "looked up (%lu hidden), %lu differences (and %lu where libdw has no CFA)\n",
+        "looked up (%lu hidden), %lu steps by libunwind too (%lu refused), %lu differences (and %lu where libdw has no "
+        "CFA)\n",
         all.files, all.sections, all.commons, all.descriptions, all.rows, all.refused, all.looked_up, all.hidden,
-        all.differences, all.without_cfa);
+        all.stepped, all.unstepped, all.differences, all.without_cfa);
     return all.differences == 0 && all.rows != 0 ? 0 : 1;
 }

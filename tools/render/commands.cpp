@@ -96,6 +96,9 @@ PageSource source_of(const NamedProfile& profile, const Arguments& arguments) {
     PageSource source = source_lines(profile, most_functions);
     add_source_text(profile, arguments.source_directories, source);
     add_disassembly(profile, source);
+    if (source.functions.empty())
+        complain(done, "--source: no lines are known of the functions in which samples end: build these with -g");
+    complain(done, std::string(without_instructions()));
     return source;
 }
 

@@ -183,6 +183,8 @@ Result<ProfileDiff> diff_sides(DiffSide first_side, DiffSide second_side, const 
         keep_samples(*side, [](const NamedCount& count) { return count.weight != 0; });
     const std::array<std::uint64_t, 2> hits = {total_hits(before), total_hits(after)};
     if (auto chosen = choose_measure(diff, first_side, second_side, measure); !chosen) return chosen.error();
+    const double later_units = diff.unit.empty() ? 1 : sum_of(units_of(second_side, diff.unit));
+    diff.wholes = {wholes_of(first_side, diff.unit, 1), wholes_of(second_side, diff.unit, diff.units / later_units)};
     diff.weight_before = total_weight(before), diff.weight_after = total_weight(after);
     diff.samples_before = hits[0], diff.samples_after = hits[1];
     const bool alive = diff.by_amount && diff.unit.empty();
@@ -239,8 +241,6 @@ Result<ProfileDiff> diff_sides(DiffSide first_side, DiffSide second_side, const 
     diff.clusters = {first_side.clusters, second_side.clusters};
     diff.runs = {first_side.runs, second_side.runs};
     diff.seconds = {sum_of(first_side.durations), sum_of(second_side.durations)};
-    const double later_units = diff.unit.empty() ? 1 : sum_of(units_of(second_side, diff.unit));
-    diff.wholes = {wholes_of(first_side, diff.unit, 1), wholes_of(second_side, diff.unit, diff.units / later_units)};
     widen(diff);
     return diff;
 }

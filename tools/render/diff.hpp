@@ -96,6 +96,7 @@ struct ProfileDiff {
     std::array<std::uint32_t, 2> clusters{}, runs{1, 1};
     std::array<double, 2> seconds{};                 // of all runs of a side together
     std::array<std::vector<double>, 2> wholes;       // of each cluster: weight, or units of work
+    double typical_variance = 0;                     // compare/clusters.hpp
     double widening = 1;                             // of a box, as of functions in the median
     std::vector<std::array<double, 2>> widening_of;  // of each function: of its own, of its total
 
@@ -131,6 +132,7 @@ public:
     const std::vector<FunctionSums>& sums() const { return sums_; }
     /// Of all that is not removed.
     const FunctionSums& all() const { return all_; }
+    Spread spread(FunctionId function, bool total) const;
     double widening(FunctionId function, bool total) const;
 
 private:
@@ -145,7 +147,7 @@ private:
     std::array<std::vector<std::uint32_t>, 2> first_;  // of each count, its first piece
 };
 
-/// Fills ProfileDiff::widening_of and widening.
+/// Fills ProfileDiff::typical_variance, widening and widening_of.
 void widen(ProfileDiff& diff);
 
 struct FunctionChange {

@@ -53,8 +53,8 @@ void DiffSums::add_clusters(std::size_t count, FunctionId function, Rows& rows) 
         }
 }
 
-double DiffSums::widening(FunctionId function, bool total) const {
-    if (diff_.clusters[0] < 2 && diff_.clusters[1] < 2) return 1;
+Spread DiffSums::spread(FunctionId function, bool total) const {
+    if (diff_.clusters[0] < 2 && diff_.clusters[1] < 2) return {};
     const FunctionSums& sum = sums_[function];
     const auto side = [&](std::size_t at) {
         const Rows& rows = total ? total_ : self_;
@@ -70,26 +70,44 @@ double DiffSums::widening(FunctionId function, bool total) const {
         if (!work) clusters.variance_of = at == 0 ? all_.total_variance_before : all_.total_variance_after;
         return clusters;
     };
-    return flameprobe::widening(side(0), side(1));
+    return spread_of(side(0), side(1));
 }
+
+double DiffSums::widening(FunctionId function, bool total) const {
+    return flameprobe::widening(spread(function, total), diff_.typical_variance);
+}
+
+namespace {
+
+double median_of(std::vector<double>& values) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+}
+
+}  // namespace
 
 void widen(ProfileDiff& diff) {
     constexpr double least = 0.005;  // of all weight: what is rarer is not typical
     const DiffSums sums(diff);
-    std::vector<double> typical;
+    const auto is_typical = [&](const FunctionSums& sum) {
+        return static_cast<double>(sum.total_before) > least * static_cast<double>(diff.weight_before) ||
+               static_cast<double>(sum.total_after) > least * static_cast<double>(diff.weight_after);
+    };
+    std::vector<Spread> spreads;
+    std::vector<double> widenings;
+    for (FunctionId function = 0; function < sums.sums().size(); ++function) {
+        if (is_typical(sums.sums()[function])) spreads.push_back(sums.spread(function, true));
+    }
+    diff.typical_variance = typical_variance(spreads);
     diff.widening_of.assign(diff.profile.functions.size(), {1, 1});
     for (FunctionId function = 0; function < diff.widening_of.size(); ++function) {
         const FunctionSums& sum = sums.sums()[function];
         if (sum.total_before + sum.total_after == 0) continue;
         diff.widening_of[function] = {sums.widening(function, false), sums.widening(function, true)};
-        const bool known = static_cast<double>(sum.total_before) > least * static_cast<double>(diff.weight_before) ||
-                           static_cast<double>(sum.total_after) > least * static_cast<double>(diff.weight_after);
-        if (known) typical.push_back(diff.widening_of[function][1]);
+        if (is_typical(sum)) widenings.push_back(diff.widening_of[function][1]);
     }
-    if (typical.empty()) return;
-    const auto middle = typical.begin() + static_cast<std::ptrdiff_t>(typical.size() / 2);
-    std::nth_element(typical.begin(), middle, typical.end());
-    diff.widening = *middle;
+    if (!widenings.empty()) diff.widening = median_of(widenings);
 }
 
 std::vector<FunctionChange> function_changes(const ProfileDiff& diff) {

@@ -110,9 +110,10 @@ DiffTable diff_table(ProfileDiff& diff, std::optional<std::uint64_t> rows, SortB
     if (!fail_above) return table;
     table.grown = count_grown(answer, *fail_above / 100);
     for (const Finding& finding : answer.findings)
-        if (finding.change.difference() - finding.change.noise() > *fail_above / 100)
+        if (finding.least_growth > *fail_above / 100)
             out += "above " + short_decimal(*fail_above, 4) + "%: " + finding.name + ": " + finding.before + " → " +
-                   finding.after + "\n";
+                   finding.after + ", by at least " + short_decimal(100 * finding.least_growth, 1) +
+                   " % of the whole before\n";
     return table;
 }
 

@@ -181,14 +181,21 @@ private:
 
 }  // namespace
 
-void add_disassembly([[maybe_unused]] const NamedProfile& profile, [[maybe_unused]] PageSource& source) {
+std::string_view without_instructions() {
+#ifdef FLAMEPROBE_HAVE_CAPSTONE
+    return {};
+#else
+    return "no instructions: capstone (libcapstone-dev) was missing when this program was built";
+#endif
+}
+
+void add_disassembly([[maybe_unused]] const NamedProfile& profile, PageSource& source) {
 #ifdef FLAMEPROBE_HAVE_CAPSTONE
     Annotator annotator(profile);
     for (FunctionSource& function : source.functions) annotator.add(function);
 #else
     for (FunctionSource& function : source.functions)
-        function.note += std::string(function.note.empty() ? "" : "; ") +
-                         "no instructions: capstone (libcapstone-dev) was missing when this program was built";
+        function.note.append(function.note.empty() ? "" : "; ").append(without_instructions());
 #endif
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "render/flame_graph.hpp"
@@ -16,6 +17,9 @@ PageSource source_lines(const NamedProfile& profile, std::size_t most);
 /// own path, or below one of `directories`, where leading parts of the path may be missing. Only regular files of at
 /// most 8 MiB are read. A function's note says what was not found.
 void add_source_text(const NamedProfile& profile, const std::vector<std::string>& directories, PageSource& source);
+
+/// Why this program can show no instructions; empty if it can.
+std::string_view without_instructions();
 
 /// Puts the instructions of the functions into `source`, each with the samples that were taken at it, from the files
 /// that the code was mapped from; those must still be the same (build id). Nothing for merged profiles, which have no

@@ -12,6 +12,7 @@
 #include "diff_pictures.hpp"
 #include "inputs.hpp"
 #include "profile_of.hpp"
+#include "simulated_runs.hpp"
 
 using namespace flameprobe;
 using namespace flameprobe::test;
@@ -463,4 +464,74 @@ TEST_CASE("what a unit of work costs is compared where both sides counted it") {
     REQUIRE(diff);
     CHECK(diff->unit == "request");
     CHECK(answer_of(*diff).sentence.starts_with("aggregate: −38 % CPU time a request (−4"));
+}
+
+namespace {
+
+/// Answers to `pairs` of groups of runs of a simulated program, of which only `change` differs.
+struct Tried {
+    int first = 0, failed = 0, named = 0;
+    DiffAnswer last;
+};
+
+Tried try_pairs(const SimulatedProgram& program, int pairs, std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    const SimulatedRuns runs(program);
+    Tried tried;
+    for (int pair = 0; pair < pairs; ++pair) {
+        auto diff = diff_sides(diff_side(runs.side(random, 1)), diff_side(runs.side(random, 1 + program.change)));
+        REQUIRE(diff);
+        tried.last = answer_of(*diff);
+        tried.named += !tried.last.findings.empty();
+        tried.first += !tried.last.findings.empty() && tried.last.findings.front().name == "target";
+        tried.failed += count_grown(tried.last, 0.01) > 0;
+    }
+    return tried;
+}
+
+}  // namespace
+
+TEST_CASE("a gate fails where what has most of the whole grows, although all other shares fall") {
+    CHECK(try_pairs({.share = 0.9, .change = 0.3}, 20, 1).failed == 20);
+    CHECK(try_pairs({.share = 0.9, .change = 0.3, .others = 1}, 20, 2).failed == 20);
+    CHECK(try_pairs({.runs = 1, .seconds = 60, .share = 0.9, .change = 0.5}, 20, 3).failed == 20);
+    CHECK(try_pairs({.seconds = 20, .share = 0.99, .change = 0.3}, 20, 4).failed == 20);
+    // What has ten samples in a thousand shows little: then the answer says from where on.
+    const DiffAnswer few = try_pairs({.runs = 2, .share = 0.99, .change = 0.1}, 1, 5).last;
+    CHECK(few.findings.empty());
+    REQUIRE(!few.doubts.empty());
+    CHECK(few.doubts.back().find("target has most of the whole, so its change is seen from ") != std::string::npos);
+}
+
+TEST_CASE("a gate passes where something shrank, although shares of all else grew") {
+    CHECK(try_pairs({.share = 0.5, .change = -0.4}, 20, 1).failed == 0);
+    CHECK(try_pairs({.share = 0.5, .change = -0.4}, 20, 1).first == 20);
+    // Of two parts the time that a run took tells which it was, unless it varies too much.
+    CHECK(try_pairs({.share = 0.5, .change = -0.4, .others = 1, .speed = 0.01}, 20, 2).failed <= 2);
+    const Tried unknown = try_pairs({.share = 0.5, .change = -0.4, .others = 1, .speed = 1}, 20, 3);
+    CHECK(unknown.failed >= 15);
+    REQUIRE(!unknown.last.doubts.empty());
+    CHECK(unknown.last.doubts.front().find("shares do not tell whether part0 grew or target shrank") == 0);
+}
+
+TEST_CASE("a gate fails where a function's own code grows beside all that it calls") {
+    ProfileDiff diff = diff_of(std::move(ProfileOf().folded("main;hot 9000\nmain;hot;a 400\nmain;hot;b 600\n")),
+                               std::move(ProfileOf().folded("main;hot 18000\nmain;hot;a 400\nmain;hot;b 600\n")));
+    const DiffAnswer answer = answer_of(diff);
+    REQUIRE(!answer.findings.empty());
+    CHECK(answer.findings.front().name == "hot itself");
+    CHECK(answer.findings.front().growth == doctest::Approx(0.9));
+    CHECK(count_grown(answer, 0.5) == 1);
+}
+
+TEST_CASE("10 % of a function is found by ten runs of three seconds, and 3 % by as many as the tool asks for") {
+    CHECK(try_pairs({.share = 0.4, .change = 0.1}, 100, 1).first >= 93);
+    CHECK(try_pairs({.runs = 92, .share = 1.0 / 3, .change = 0.03}, 20, 2).first >= 18);
+    const Tried equal = try_pairs({.between = 0.02}, 200, 3);
+    CHECK(equal.failed == 0);
+    CHECK(equal.named <= 10);
+    // One percent of the whole is what three of a third are.
+    const DiffAnswer answer = try_pairs({}, 1, 4).last;
+    REQUIRE(!answer.doubts.empty());
+    CHECK(answer.doubts.back().find(" more runs a side of 3") != std::string::npos);
 }

@@ -18,6 +18,7 @@ export class SourceView {
   has(fn) { return this.of.has(fn); }
   show(fn, code) {
     const {profile} = this, source = this.of.get(fn) || profile.source.functions[0], wanted = source && `${source.fn} ${code}`;
+    if (!source) find("source-place").textContent = "No lines are known of the functions in which samples end: build these with -g.";
     if (!source || this.shown === wanted) return;
     this.shown = wanted;
     this.list.value = source.fn;
@@ -72,7 +73,7 @@ export class SourceView {
     }
   }
   showCode(body, source) {
-    if (!source.code.length) this.row(body, 0, 0, "", "No instructions: " + source.note, 0, 0);
+    if (!source.code.length) this.row(body, 0, 0, "", source.note, 0, 0);
     for (const [address, self, text, hits] of source.code) this.row(body, 0, self, address.toString(16), text, self, hits).firstChild.classList.add("bar");
   }
 }

@@ -1,0 +1,288 @@
+#include "diff_search.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "render/role.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+constexpr double least_tested = 0.005;  // of the whole, on the larger side
+constexpr double least_told = 0.001;
+constexpr double nearly = 0.85;  // explains as much, but for chance
+constexpr double most_share = 0.9999;
+
+/// By how much a part grew, if it was `before` of the whole, is `after` of it, and nothing else changed.
+double growth_of(double before, double after) {
+    const double least = std::clamp(after, 0.0, most_share);
+    return (1 - before) * least / (1 - least) - before;
+}
+
+struct Candidate {
+    FunctionId function = 0;
+    bool everything = false, own_code = false;
+    double score = 0;
+    Change change;
+
+    double both() const { return change.before().value() + change.after().value(); }
+    double growth(bool amounts) const {
+        return amounts ? change.difference() : growth_of(change.before().value(), change.after().value());
+    }
+};
+
+class Search {
+public:
+    explicit Search(ProfileDiff& diff) : diff_(diff), removed_(diff.profile.counts.size()), time_(time_of_run(diff)) {
+        std::swap(diff.profile.functions, diff.descriptions);
+        roles_ = function_roles(diff.profile);
+        std::swap(diff.profile.functions, diff.descriptions);
+    }
+
+    DiffSearch run() {
+        constexpr std::size_t most = 20;
+        while (result_.found.size() < most && add_finding()) {
+        }
+        return std::move(result_);
+    }
+
+private:
+    /// Among what is left: shares of it, or amounts as they are.
+    Change change_of(const FunctionSums& sum, bool own_code, const FunctionSums& all, double widening) const {
+        const std::uint64_t larger = std::max(diff_.weight_before, diff_.weight_after);
+        const bool amounts = diff_.by_amount;
+        const Share before = own_code ? Share{sum.self_before, 0, sum.self_variance_before, 0}
+                                      : Share{sum.total_before, 0, sum.total_variance_before, 0};
+        const Share after = own_code ? Share{sum.self_after, 0, sum.self_variance_after, 0}
+                                     : Share{sum.total_after, 0, sum.total_variance_after, 0};
+        return Change({before.count, amounts ? larger : all.total_before, before.variance, all.total_variance_before},
+                      {after.count, amounts ? larger : all.total_after, after.variance, all.total_variance_after},
+                      amounts, widening);
+    }
+
+    bool is_candidate(FunctionId function) const { return diff_.descriptions[function].kind != FrameKind::thread; }
+
+    std::vector<Candidate> candidates(const DiffSums& sums) {
+        std::vector<Candidate> list;
+        const auto add = [&](FunctionId function, bool everything, bool own_code, const FunctionSums& sum,
+                             double widening) {
+            const Change change = change_of(sum, own_code, sums.all(), widening);
+            const double before = change.before().value(), after = change.after().value();
+            if (std::max(before, after) < least_tested) return;
+            // Of shares, a part explains as much as all that is not part of it.
+            const double other = diff_.by_amount ? 2 : std::max(2 - before - after, 1e-9);
+            const double difference = change.difference();
+            list.push_back(
+                {function, everything, own_code, difference * difference / ((before + after) * other), change});
+        };
+        if (diff_.by_amount) add(0, true, false, sums.all(), diff_.widening);
+        for (FunctionId function = 0; function < sums.sums().size(); ++function) {
+            const FunctionSums& sum = sums.sums()[function];
+            if (sum.total_before + sum.total_after == 0 || !is_candidate(function)) continue;
+            add(function, false, false, sum, sums.widening(function, true));
+            const bool has_own = sum.self_before + sum.self_after > 0;
+            if (has_own && (sum.self_before != sum.total_before || sum.self_after != sum.total_after))
+                add(function, false, true, sum, sums.widening(function, false));
+        }
+        return list;
+    }
+
+    bool is_told(const Candidate& one) const {
+        return !one.change.is_noise() && std::abs(one.growth(diff_.by_amount)) >= least_told;
+    }
+
+    /// The candidate that explains most; of several that explain nearly as much the one in own code.
+    const Candidate* best_of(const std::vector<Candidate>& list) const {
+        const Candidate* best = nullptr;
+        for (const Candidate& one : list)
+            if (is_told(one) && (best == nullptr || one.score > best->score)) best = &one;
+        if (best == nullptr || best->everything) return best;
+        // What nearly all stacks have is no place in the program.
+        constexpr double nearly_all = 0.95;
+        if (list.front().everything && !list.front().change.is_noise() &&
+            best->both() > nearly_all * list.front().both())
+            return &list.front();
+        return outermost(list, best);
+    }
+
+    /// Of own code that explains nearly as much the outermost, which is what its author calls the change.
+    const Candidate* outermost(const std::vector<Candidate>& list, const Candidate* best) const {
+        const Candidate* own = nullptr;
+        const double least = (roles_[best->function] == Role::own && !best->own_code ? 0.97 : nearly) * best->score;
+        for (const Candidate& one : list) {
+            if (one.everything || one.own_code || roles_[one.function] != Role::own || !is_told(one)) continue;
+            const bool same_way = one.change.difference() * best->change.difference() > 0;
+            if (same_way && one.score >= least && (own == nullptr || one.both() > own->both())) own = &one;
+        }
+        return own == nullptr ? best : own;
+    }
+
+    /// Whether the time of a run changed as it would if `one` changed, and nothing else.
+    bool tells_time(const Candidate& one) const {
+        if (!time_) return false;
+        const double expected = std::log(std::max(1 + one.growth(false), 1e-3)), wide = 2 * time_->deviation;
+        return std::abs(time_->change - expected) <= wide && std::abs(time_->change) > wide;
+    }
+
+    /// Where one part grew against all else, and that is one part, too, either explains what is seen. The time of a run
+    /// tells, or growth is told, since no gate may pass for it. Changes `best`; returns what else it may be.
+    const Candidate* rival_of(const std::vector<Candidate>& list, const Candidate*& best) const {
+        constexpr double whole = 0.95;
+        if (diff_.by_amount || best->everything) return nullptr;
+        const Candidate* rival = nullptr;
+        for (const Candidate& one : list) {
+            if (one.change.difference() * best->change.difference() >= 0 || !is_told(one)) continue;
+            if (one.score < nearly * best->score) continue;
+            if (const double both = one.both() + best->both(); both < 2 * whole || both > 2 * (2 - whole)) continue;
+            if (rival == nullptr || one.score > rival->score) rival = &one;
+        }
+        if (rival == nullptr) return nullptr;
+        rival = outermost(list, rival);
+        if (best->change.difference() < 0) std::swap(rival, best);
+        if (tells_time(*rival)) std::swap(rival, best);
+        return tells_time(*best) ? nullptr : rival;
+    }
+
+    void put_limits(const std::vector<Candidate>& list, double left) {
+        constexpr double power = 1 + 1.645 / z_of_999_in_1000;  // 95 of 100 are beyond the noise
+        double largest = 0.8;
+        for (const Candidate& one : list) {
+            if (one.everything) continue;
+            const Change& change = one.change;
+            const double before = change.before().value(), after = change.after().value();
+            const double as_growth = diff_.by_amount ? 1 : 1 / std::max(1 - std::max(before, after), 1e-4);
+            const double seen = left * power * change.noise() * as_growth;
+            if (diff_.by_amount || std::min(before, after) <= 0.5) {
+                result_.rest =
+                    std::max(result_.rest, left * (std::abs(change.difference()) + change.half()) * as_growth);
+                result_.seen = std::max(result_.seen, seen);
+            } else if (std::min(before, after) > largest && before < most_share) {
+                largest = std::min(before, after);
+                result_.dominant = one.function;
+                result_.dominant_seen = seen / (left * before);
+            }
+        }
+        if (!diff_.by_amount) {  // with few clusters the intervals reach beyond the whole
+            result_.rest = std::min(result_.rest, 1.0);
+            result_.seen = std::min(result_.seen, 1.0);
+        }
+    }
+
+    bool add_finding() {
+        const DiffSums sums(diff_, removed_);
+        const std::vector<Candidate> list = candidates(sums);
+        if (result_.found.empty()) result_.tested = list.size();
+        const double left = diff_.by_amount ? 1
+                                            : static_cast<double>(sums.all().total_before) /
+                                                  static_cast<double>(std::max<std::uint64_t>(1, diff_.weight_before));
+        const Candidate* best = best_of(list);
+        if (best == nullptr) {
+            put_limits(list, left);
+            return false;
+        }
+        std::optional<FunctionId> shrank;
+        if (const Candidate* const rival = rival_of(list, best)) shrank = rival->function;
+        const FunctionSums& sum = best->everything ? sums.all() : sums.sums()[best->function];
+        const Change& change = best->change;
+        const double low = change.after().value() - change.noise();
+        result_.found.push_back(
+            {.function = best->function,
+             .everything = best->everything,
+             .own_code = best->own_code,
+             .change = change,
+             .of_all = best->own_code ? diff_.change(sum.self_before, sum.self_after, sum.self_variance_before,
+                                                     sum.self_variance_after, diff_.widening)
+                                      : diff_.change(sum.total_before, sum.total_after, sum.total_variance_before,
+                                                     sum.total_variance_after, diff_.widening),
+             .growth = left * best->growth(diff_.by_amount),
+             .least_growth = left * (diff_.by_amount ? change.difference() - change.noise()
+                                                     : growth_of(change.before().value(), low)),
+             .or_shrank = shrank,
+             .path = {},
+             .callers = {}});
+        remove(result_.found.back());
+        return true;
+    }
+
+    /// The outermost node of the finding in a stack; 0: it is not in it.
+    NodeId node_in(const Found& found, NodeId leaf) const {
+        const NamedProfile& profile = diff_.profile;
+        const auto is_it = [&](NodeId node) {
+            return profile.nodes[node].frame < profile.frames.size() && profile.function_of(node) == found.function;
+        };
+        if (found.own_code) return leaf != 0 && is_it(leaf) ? leaf : 0;
+        NodeId at = 0;
+        for (NodeId node = leaf; node != 0; node = profile.nodes[node].parent)
+            if (is_it(node)) at = node;
+        return at;
+    }
+
+    void remove(Found& found) {
+        const auto share = [](std::uint64_t weight, std::uint64_t of) {
+            return static_cast<double>(weight) / static_cast<double>(std::max<std::uint64_t>(1, of));
+        };
+        double most = -1;
+        for (std::uint32_t i = 0; i < diff_.profile.counts.size(); ++i) {
+            if (removed_[i]) continue;
+            const NodeId at = found.everything ? 0 : node_in(found, diff_.profile.counts[i].node);
+            removed_[i] = found.everything || at != 0;
+            if (at == 0) continue;
+            const double moved =
+                std::abs(share(diff_.after[i], diff_.weight_after) - share(diff_.before[i], diff_.weight_before));
+            if (moved <= most) continue;
+            most = moved;
+            put_path(found, at);
+        }
+    }
+
+    void put_path(Found& found, NodeId at) const {
+        const NamedProfile& profile = diff_.profile;
+        found.path.clear();
+        found.callers.clear();
+        for (NodeId node = profile.nodes[at].parent; node != 0; node = profile.nodes[node].parent) {
+            if (profile.nodes[node].frame >= profile.frames.size()) continue;
+            const FunctionId function = profile.function_of(node);
+            found.callers.push_back(function);
+            if (roles_[function] == Role::own && is_candidate(function)) found.path.push_back(function);
+        }
+        std::ranges::reverse(found.path);
+        std::ranges::reverse(found.callers);
+    }
+
+    const ProfileDiff& diff_;
+    std::vector<bool> removed_;
+    std::vector<Role> roles_;
+    const std::optional<TimeOfRun> time_;
+    DiffSearch result_;
+};
+
+}  // namespace
+
+std::optional<TimeOfRun> time_of_run(const ProfileDiff& diff) {
+    if (!diff.is_time[0] || !diff.is_time[1] || diff.by_amount) return std::nullopt;
+    TimeOfRun time;
+    double variance = 0;
+    for (const std::size_t side : {0, 1}) {
+        const auto weight = static_cast<double>(side == 0 ? diff.weight_before : diff.weight_after);
+        (side == 0 ? time.before : time.after) = weight / diff.runs[side];
+        const std::vector<double>& runs = diff.wholes[side];
+        double its = between_runs * between_runs;
+        if (diff.runs[side] > 1 && runs.size() > 1) {
+            const auto count = static_cast<double>(runs.size());
+            const double mean = weight / count;
+            its = 0;
+            for (const double one : runs) its += std::pow(one / mean - 1, 2);
+            its /= count * (count - 1);
+        }
+        variance += std::max(its, 1e-4);
+    }
+    time.change = std::log(time.after / time.before);
+    time.deviation = std::sqrt(variance);
+    return time;
+}
+
+DiffSearch search_changes(ProfileDiff& diff) { return Search(diff).run(); }
+
+}  // namespace flameprobe
