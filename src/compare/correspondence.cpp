@@ -9,7 +9,9 @@
 #include <unordered_set>
 
 #include "base/paths.hpp"
+#include "compare/inlined.hpp"
 #include "compare/like_names.hpp"
+#include "compare/named_side.hpp"
 #include "render/function_totals.hpp"
 #include "render/text.hpp"
 
@@ -17,75 +19,11 @@ namespace flameprobe {
 
 namespace {
 
-enum class Place : std::uint8_t { unused, function, thread, process };
-
-/// One side: what each of its functions is, and the names that are in its stacks.
-class Side {
-public:
-    explicit Side(NamedProfile& profile) : profile_(profile) { find_places(); }
-
-    NamedProfile& profile() { return profile_; }
-    Place place(FunctionId id) const { return places_[id]; }
-    std::string_view name(FunctionId id) const { return profile_.strings.view(profile_.functions[id].name); }
-    void rename(FunctionId id, std::string_view name) { profile_.functions[id].name = profile_.strings.intern(name); }
-
-    std::unordered_set<std::string_view> names(Place of) const {
-        std::unordered_set<std::string_view> names;
-        for (FunctionId id = 0; id < places_.size(); ++id)
-            if (places_[id] == of) names.insert(name(id));
-        return names;
-    }
-    void rename_all(Place of, const std::function<std::string(std::string_view)>& renamed) {
-        for (FunctionId id = 0; id < places_.size(); ++id) {
-            if (places_[id] != of) continue;
-            if (const std::string now = renamed(name(id)); now != name(id)) rename(id, now);
-        }
-    }
-
-private:
-    void find_places() {
-        places_.assign(profile_.functions.size(), Place::unused);
-        std::vector<bool> used(profile_.nodes.size());
-        for (const NamedCount& count : profile_.counts)
-            for (NodeId node = count.node; node != 0 && !used[node]; node = profile_.nodes[node].parent)
-                used[node] = true;
-        const bool folded = !profile_.has_run, processes = folded && begins_with_processes(used);
-        for (NodeId node = 1; node < profile_.nodes.size(); ++node) {
-            const NodeId parent = profile_.nodes[node].parent;
-            if (!used[node] || profile_.nodes[node].frame >= profile_.frames.size()) continue;
-            const FunctionId id = profile_.function_of(node);
-            const bool first = parent == 0, second = !first && profile_.nodes[parent].parent == 0;
-            if (profile_.functions[id].kind == FrameKind::thread)
-                places_[id] = first && profile_.process_first ? Place::process : Place::thread;
-            else if (folded && first && places_[id] != Place::function)
-                places_[id] = processes ? Place::process : Place::thread;
-            else if (processes && second && places_[id] == Place::unused)
-                places_[id] = Place::thread;
-            else if (!first || !folded)
-                places_[id] = Place::function;
-        }
-    }
-    /// In folded text the first frame is the thread, or in all stacks the process, "nginx 4711".
-    bool begins_with_processes(const std::vector<bool>& used) const {
-        bool all = false;
-        for (NodeId node = 1; node < profile_.nodes.size(); ++node) {
-            if (!used[node] || profile_.nodes[node].parent != 0) continue;
-            const std::string_view first = name(profile_.function_of(node));
-            all = process_role(first) != first;
-            if (!all) break;
-        }
-        return all;
-    }
-
-    NamedProfile& profile_;
-    std::vector<Place> places_;
-};
-
-using Sides = std::array<Side, 2>;
+using Sides = std::array<NamedSide, 2>;
 using Names = std::unordered_set<std::string_view>;
 
 /// Where names are on one side only, those with the same `key` on get one name.
-std::size_t join_by(Sides& sides, Place of, const std::function<std::string(std::string_view)>& key) {
+std::size_t join_by(Sides& sides, NamePlace of, const std::function<std::string(std::string_view)>& key) {
     std::array<Names, 2> names = {sides[0].names(of), sides[1].names(of)};
     std::map<std::string, std::array<std::vector<std::string>, 2>> groups;
     for (std::size_t at : {0, 1}) {
@@ -101,7 +39,7 @@ std::size_t join_by(Sides& sides, Place of, const std::function<std::string(std:
         for (const auto& list : members)
             for (const std::string& name : list) renamed.emplace(name, now);
     }
-    for (Side& side : sides) {
+    for (NamedSide& side : sides) {
         side.rename_all(of, [&](std::string_view name) {
             const auto found = renamed.find(name);
             return found == renamed.end() ? std::string(name) : found->second;
@@ -114,12 +52,12 @@ std::size_t join_by(Sides& sides, Place of, const std::function<std::string(std:
 void name_threads(Sides& sides) {
     // The roots of foreign text may be functions: what both sides have is left alone there.
     const bool folded = !sides[0].profile().has_run && !sides[1].profile().has_run;
-    if (folded && sides[0].names(Place::thread) == sides[1].names(Place::thread)) return;
+    if (folded && sides[0].names(NamePlace::thread) == sides[1].names(NamePlace::thread)) return;
     std::map<std::string, std::set<std::string>> members;
-    for (Side& side : sides)
-        for (const std::string_view name : side.names(Place::thread)) members[thread_role(name)].emplace(name);
-    for (Side& side : sides) {
-        side.rename_all(Place::thread, [&](std::string_view name) {
+    for (NamedSide& side : sides)
+        for (const std::string_view name : side.names(NamePlace::thread)) members[thread_role(name)].emplace(name);
+    for (NamedSide& side : sides) {
+        side.rename_all(NamePlace::thread, [&](std::string_view name) {
             std::string role = thread_role(name);
             return members[role].size() > 1 ? role : std::string(name);
         });
@@ -129,7 +67,7 @@ void name_threads(Sides& sides) {
 /// What runs under each thread or process of a side, by name: parts of its weight.
 using Work = std::map<std::string, std::unordered_map<std::string_view, double>, std::less<>>;
 
-Work work_of(Side& side, Place of) {
+Work work_of(NamedSide& side, NamePlace of) {
     NamedProfile& profile = side.profile();
     Work work;
     std::map<std::string, double, std::less<>> all;
@@ -142,7 +80,7 @@ Work work_of(Side& side, Place of) {
             const FunctionId id = profile.function_of(node);
             if (side.place(id) == of)
                 root = side.name(id);
-            else if (side.place(id) == Place::function)
+            else if (side.place(id) == NamePlace::function)
                 path.push_back(side.name(id));
         }
         if (root.empty() || path.empty()) continue;
@@ -173,7 +111,7 @@ double likeness(const std::unordered_map<std::string_view, double>& one,
 }
 
 /// Pairs what is on one side only by what it runs, the most alike first.
-void pair_by_work(Sides& sides, Place of, const char* what, std::vector<std::string>& remarks) {
+void pair_by_work(Sides& sides, NamePlace of, const char* what, std::vector<std::string>& remarks) {
     constexpr double enough = 0.25;
     std::array<Names, 2> names = {sides[0].names(of), sides[1].names(of)};
     const auto has_single = [&](std::size_t at) {
@@ -209,24 +147,32 @@ void pair_by_work(Sides& sides, Place of, const char* what, std::vector<std::str
     });
 }
 
-double matched_part(Side& side, Side& other) {
+/// What has so few samples that the other side may have none by chance counts as matched.
+double matched_part(NamedSide& side, NamedSide& other) {
+    constexpr double enough = 8;
     NamedProfile& profile = side.profile();
-    const std::array<Names, 4> known = {Names{}, other.names(Place::function), other.names(Place::thread),
-                                        other.names(Place::process)};
-    double matched = 0, all = 0;
+    const std::array<Names, 4> known = {Names{}, other.names(NamePlace::function), other.names(NamePlace::thread),
+                                        other.names(NamePlace::process)};
+    const double expected = static_cast<double>(total_hits(other.profile())) /
+                            static_cast<double>(std::max<std::uint64_t>(1, total_hits(profile)));
+    std::unordered_map<FunctionId, std::array<double, 2>> single;  // weight, hits
+    double all = 0;
     for (const NamedCount& count : profile.counts) {
-        bool whole = true;
+        all += static_cast<double>(count.weight);
         for (NodeId node = count.node; node != 0; node = profile.nodes[node].parent) {
             if (profile.nodes[node].frame >= profile.frames.size()) continue;
             const FunctionId id = profile.function_of(node);
-            const Place place = side.place(id);
-            if (node != count.node && place == Place::function) continue;
-            whole = whole && known[static_cast<std::size_t>(place)].contains(side.name(id));
+            const NamePlace place = side.place(id);
+            if (node != count.node && place == NamePlace::function) continue;
+            if (known[static_cast<std::size_t>(place)].contains(side.name(id))) continue;
+            single[id][0] += static_cast<double>(count.weight), single[id][1] += static_cast<double>(count.hits);
+            break;
         }
-        all += static_cast<double>(count.weight);
-        if (whole) matched += static_cast<double>(count.weight);
     }
-    return all > 0 ? matched / all : 1;
+    double unmatched = 0;
+    for (const auto& [id, its] : single)
+        if (its[1] * expected >= enough) unmatched += its[0];
+    return all > 0 ? 1 - unmatched / all : 1;
 }
 
 /// Which builds of files ran, by the name of code without a name.
@@ -249,14 +195,14 @@ void name_unnamed(Sides& sides) {
         const auto one = before.find(file), other = after.find(file);
         return one != before.end() && other != after.end() && one->second == other->second && !one->second.contains("");
     };
-    for (Side& side : sides) {
-        side.rename_all(Place::function, [&](std::string_view name) {
+    for (NamedSide& side : sides) {
+        side.rename_all(NamePlace::function, [&](std::string_view name) {
             std::string file = unnamed_file(name);
             // Of folded text builds are not known.
             return file.empty() || !is_known(name) || is_same(name) ? std::string(name) : file;
         });
     }
-    join_by(sides, Place::function,
+    join_by(sides, NamePlace::function,
             [&](std::string_view name) { return is_known(name) ? std::string() : unnamed_file(name); });
 }
 
@@ -276,19 +222,20 @@ void put_program_first(NamedProfile& profile) {
 Correspondence make_alike(NamedProfile& before, NamedProfile& after) {
     for (auto [one, other] : {std::pair(&before, &after), std::pair(&after, &before)})
         if (one->process_first && !other->process_first && other->has_run) put_program_first(*other);
-    Sides sides = {Side(before), Side(after)};
+    Sides sides = {NamedSide(before), NamedSide(after)};
     Correspondence found;
-    for (Side& side : sides) {
-        side.rename_all(Place::function, whole_function);
-        side.rename_all(Place::process, process_role);
+    for (NamedSide& side : sides) {
+        side.rename_all(NamePlace::function, whole_function);
+        side.rename_all(NamePlace::process, process_role);
     }
     name_unnamed(sides);
-    if (const std::size_t joined = join_by(sides, Place::function, loose_name); joined > 0)
+    if (const std::size_t joined = join_by(sides, NamePlace::function, loose_name); joined > 0)
         found.remarks.push_back(count_text(joined) +
                                 " names are matched without template arguments, parameters and addresses");
     name_threads(sides);
-    pair_by_work(sides, Place::process, "process", found.remarks);
-    pair_by_work(sides, Place::thread, "thread", found.remarks);
+    pair_by_work(sides, NamePlace::process, "process", found.remarks);
+    pair_by_work(sides, NamePlace::thread, "thread", found.remarks);
+    std::ranges::move(join_inlined(before, after), std::back_inserter(found.remarks));
     found.matched_before = matched_part(sides[0], sides[1]);
     found.matched_after = matched_part(sides[1], sides[0]);
     return found;

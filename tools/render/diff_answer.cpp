@@ -132,6 +132,11 @@ void put_doubts(const ProfileDiff& diff, const DiffSearch& search, DiffAnswer& a
                                     " of CPU time before, " + duration_text(static_cast<std::uint64_t>(time->after)) +
                                     " after, which shares do not explain: --per run compares it");
     }
+    constexpr double told = 0.01;
+    const auto [before, after] = search.interrupts;
+    if (std::max(before, after) >= told)
+        answer.doubts.push_back("not searched are interrupts, which the machine decides: " + percents(before) +
+                                " before, " + percents(after) + " after");
     const auto found = search.found.size();
     if (found > 1) {
         const auto chance = std::max<std::uint64_t>(1, (search.tested + 999) / 1000);

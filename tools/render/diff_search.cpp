@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "render/kernel_work.hpp"
 #include "render/role.hpp"
 
 namespace flameprobe {
@@ -39,6 +40,7 @@ public:
         std::swap(diff.profile.functions, diff.descriptions);
         roles_ = function_roles(diff.profile);
         std::swap(diff.profile.functions, diff.descriptions);
+        leave_out_interrupts();
     }
 
     DiffSearch run() {
@@ -49,6 +51,29 @@ public:
     }
 
 private:
+    /// When a CPU is interrupted, and for whom, the machine decides: a busy one has more of it.
+    void leave_out_interrupts() {
+        const NamedProfile& profile = diff_.profile;
+        std::vector<bool> is_interrupt(profile.functions.size());
+        for (FunctionId id = 0; id < is_interrupt.size(); ++id)
+            is_interrupt[id] = profile.functions[id].kind == FrameKind::kernel &&
+                               kernel_work(profile.strings.view(profile.functions[id].name)) == "interrupts";
+        std::vector<bool> below(profile.nodes.size());  // a parent comes before its children
+        for (NodeId node = 1; node < below.size(); ++node)
+            below[node] = below[profile.nodes[node].parent] || (profile.nodes[node].frame < profile.frames.size() &&
+                                                                is_interrupt[profile.function_of(node)]);
+        const auto part = [](std::uint64_t weight, std::uint64_t of) {
+            return static_cast<double>(weight) / static_cast<double>(std::max<std::uint64_t>(1, of));
+        };
+        std::uint64_t before = 0, after = 0;
+        for (std::uint32_t i = 0; i < profile.counts.size(); ++i) {
+            if (!below[profile.counts[i].node]) continue;
+            removed_[i] = true;
+            before += diff_.before[i], after += diff_.after[i];
+        }
+        result_.interrupts = {part(before, diff_.weight_before), part(after, diff_.weight_after)};
+    }
+
     /// Among what is left: shares of it, or amounts as they are.
     Change change_of(const FunctionSums& sum, bool own_code, const FunctionSums& all, double widening) const {
         const std::uint64_t larger = std::max(diff_.weight_before, diff_.weight_after);
@@ -66,25 +91,32 @@ private:
 
     std::vector<Candidate> candidates(const DiffSums& sums) {
         std::vector<Candidate> list;
-        const auto add = [&](FunctionId function, bool everything, bool own_code, const FunctionSums& sum,
-                             double widening) {
+        const auto candidate = [&](FunctionId function, bool everything, bool own_code, const FunctionSums& sum,
+                                   double widening) {
             const Change change = change_of(sum, own_code, sums.all(), widening);
             const double before = change.before().value(), after = change.after().value();
-            if (std::max(before, after) < least_tested) return;
             // Of shares, a part explains as much as all that is not part of it.
             const double other = diff_.by_amount ? 2 : std::max(2 - before - after, 1e-9);
             const double difference = change.difference();
-            list.push_back(
-                {function, everything, own_code, difference * difference / ((before + after) * other), change});
+            return Candidate{function, everything, own_code,
+                             difference * difference / std::max(1e-9, (before + after) * other), change};
         };
-        if (diff_.by_amount) add(0, true, false, sums.all(), diff_.widening);
+        const auto add = [&](const Candidate& one) {
+            if (std::max(one.change.before().value(), one.change.after().value()) >= least_tested) list.push_back(one);
+        };
+        if (diff_.by_amount) add(candidate(0, true, false, sums.all(), diff_.widening));
         for (FunctionId function = 0; function < sums.sums().size(); ++function) {
             const FunctionSums& sum = sums.sums()[function];
             if (sum.total_before + sum.total_after == 0 || !is_candidate(function)) continue;
-            add(function, false, false, sum, sums.widening(function, true));
-            const bool has_own = sum.self_before + sum.self_after > 0;
-            if (has_own && (sum.self_before != sum.total_before || sum.self_after != sum.total_after))
-                add(function, false, true, sum, sums.widening(function, false));
+            const Candidate total = candidate(function, false, false, sum, sums.widening(function, true));
+            add(total);
+            // What moves between a function and what it calls, and changes neither, may be another compiler's lines.
+            constexpr double whole = 0.95;
+            const bool is_whole = std::min(total.change.before().value(), total.change.after().value()) > whole;
+            const bool ends_here = sum.self_before == sum.total_before && sum.self_after == sum.total_after;
+            if (ends_here || (total.change.is_noise() && !is_whole)) continue;
+            const Candidate own = candidate(function, false, true, sum, sums.widening(function, false));
+            if (is_whole || own.change.difference() * total.change.difference() > 0) add(own);
         }
         return list;
     }
@@ -147,7 +179,8 @@ private:
 
     void put_limits(const std::vector<Candidate>& list, double left) {
         constexpr double power = 1 + 1.645 / z_of_999_in_1000;  // 95 of 100 are beyond the noise
-        double largest = 0.8;
+        constexpr double least = 0.8;
+        double smallest = most_share;
         for (const Candidate& one : list) {
             if (one.everything) continue;
             const Change& change = one.change;
@@ -158,12 +191,14 @@ private:
                 result_.rest =
                     std::max(result_.rest, left * (std::abs(change.difference()) + change.half()) * as_growth);
                 result_.seen = std::max(result_.seen, seen);
-            } else if (std::min(before, after) > largest && before < most_share) {
-                largest = std::min(before, after);
+            } else if (std::min(before, after) > least && std::min(before, after) < smallest && !one.own_code &&
+                       roles_[one.function] <= Role::library) {
+                smallest = std::min(before, after);
                 result_.dominant = one.function;
                 result_.dominant_seen = seen / (left * before);
             }
         }
+        if (result_.dominant_seen > 1) result_.dominant.reset();
         if (!diff_.by_amount) {  // with few clusters the intervals reach beyond the whole
             result_.rest = std::min(result_.rest, 1.0);
             result_.seen = std::min(result_.seen, 1.0);

@@ -1,6 +1,7 @@
 // Which few changes explain all the others.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -35,6 +36,7 @@ struct DiffSearch {
     /// known.
     std::optional<FunctionId> dominant;
     double dominant_seen = 0;
+    std::array<double, 2> interrupts{};  // before, after: the part of the whole in which nothing was searched
 };
 
 /// Leaves `diff` as it is.
