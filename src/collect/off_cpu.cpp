@@ -17,21 +17,6 @@ constexpr std::uint64_t settle_every_ns = 50'000'000;
 // A thread without a sample or a stack gets an entry of its own in the profile only for a span of at least this length.
 constexpr std::uint64_t worth_a_thread_ns = 1'000'000;
 
-/// Counts how long a look took: from the time up to which the thread's records were known, to its end.
-class LookTime {
-public:
-    LookTime(WaitRegistry& registry, std::uint64_t since_ns) : registry_(registry), since_ns_(since_ns) {}
-    ~LookTime() {
-        const std::uint64_t now = monotonic_ns();
-        registry_.looks().add_look(now - std::min(now, since_ns_));
-    }
-    LookTime(const LookTime&) = delete;
-
-private:
-    WaitRegistry& registry_;
-    const std::uint64_t since_ns_;
-};
-
 }  // namespace
 
 OffCpu::OffCpu(Pipeline& pipeline, const OffCpuSettings& settings)
@@ -74,7 +59,9 @@ void OffCpu::on(const ThreadSwitched& record) {
 }
 
 void OffCpu::on(const ThreadStarted& thread) {
-    if (thread.time_ns != 0 && running() && records_) registry_.started(thread.tid, thread.time_ns);
+    if (!running()) return;
+    if (!records_) return ticks_.meet(thread.tid);
+    if (thread.time_ns != 0) registry_.started(thread.tid, thread.time_ns);
 }
 
 void OffCpu::on(const ThreadEnded& thread) {
@@ -110,6 +97,7 @@ void OffCpu::look(const std::function<void()>& drain) {
         ticks_.look(now);
         return set_next_look(now);
     }
+    drain();  // anew and quickly: the last one may have had much to do, and the latest waits are the soonest over
     registry_.doubt_starts(now);
     registry_.unread(unread_);
     const double share = std::min(1.0, most_ns_of_a_look / (cost_ns_ * static_cast<double>(unread_.size() + 1)));
@@ -160,12 +148,11 @@ WaitPlace OffCpu::read_wait(std::uint32_t tid, const BlockedThread& thread) {
 void OffCpu::look_at(const WaitRegistry::Wait& wait) {
     if (!registry_.is_unread(wait)) return;
     ++looks_;
-    const LookTime took(registry_, drained_ns_);
     BlockedThread thread;
     switch (reader_.read(wait.tid, thread)) {
         case BlockedReader::Outcome::blocked: {
             const auto what = read_wait(wait.tid, thread);
-            registry_.read(wait, what, drained_ns_, monotonic_ns());
+            registry_.read(wait, what, monotonic_ns());
             break;
         }
         case BlockedReader::Outcome::runs:

@@ -80,50 +80,45 @@ private:
     std::vector<Sum> sums_;  // by WaitReason
 };
 
-/// How likely it is that a look meets a wait, by the looks so far. They come at random (exponential pauses, D ns on
-/// average), and one meets a wait of d ns if that goes on for the w ns that the look takes, so with the probability p =
-/// 1 - e^(-(d - w)/D). Looks that take longer than d cannot meet it at all, so p is multiplied by the share of those
-/// that took less. Where each look reads only a share of the waits, drawn by lot, D is longer by that.
+/// How likely it is that a look meets a wait of d ns. Looks come at random (exponential pauses), and where each reads
+/// only a share of the waits, that is drawn by lot: the mean pause between two that read a wait is D, and were a look a
+/// moment, p would be 1 - e^(-d/D). It is less, most of all for short waits: they end before they are read, and fewer
+/// begin while the collector has a CPU that the program would have used. How much less is counted: the lengths of all
+/// waits are known, so of each length it is known how many were met, for one that should have been.
 class LookOdds {
 public:
     explicit LookOdds(std::uint64_t asked_pause_ns) : asked_pause_ns_(static_cast<double>(asked_pause_ns)) {}
 
-    /// A look at a thread, whatever it found.
-    void add_look(std::uint64_t ns) {
-        ++by_size_[static_cast<std::size_t>(std::bit_width(ns))];
-        ++looks_;
-    }
     /// A look that came so long after the last one, and reads this share of the waits.
     void add_pause(std::uint64_t pause_ns, double share = 1) {
         pause_sum_ns_ += static_cast<double>(pause_ns);
         shares_ += share;
     }
     double mean_pause_ns() const { return shares_ == 0 ? asked_pause_ns_ : pause_sum_ns_ / shares_; }
-    /// p of a wait that was met by a look which took `took_ns`.
-    double probability_of_meeting(std::uint64_t wait_ns, std::uint64_t took_ns) const {
-        const auto exact = static_cast<double>(wait_ns);
-        const double seen = std::max(exact - static_cast<double>(took_ns), exact / 8);
-        return -exp_minus_1(-seen / mean_pause_ns()) * shorter_than(wait_ns);
+    /// Counts a wait that is over, and gives p.
+    double probability_of_meeting(std::uint64_t wait_ns, bool met) {
+        const double by_chance = -exp_minus_1(-static_cast<double>(wait_ns) / mean_pause_ns());
+        Met& of_length = met_[length_class(wait_ns)];
+        of_length.expected += by_chance;
+        of_length.times += met ? 1 : 0;
+        constexpr double few = 4;  // so many that are met as expected are added, since one or two tell nothing
+        return std::min(by_chance * (of_length.times + few) / (of_length.expected + few), 1.0);
     }
 
 private:
-    /// The share of looks that took less than `ns`. Within a power of two they are taken to be evenly spread.
-    double shorter_than(std::uint64_t ns) const {
-        constexpr double least = 0.05;  // a wait that was met against the odds must not outweigh the others
-        if (looks_ == 0 || ns == 0) return 1;
-        const auto size = static_cast<std::size_t>(std::bit_width(ns));
-        double shorter = 0;
-        for (std::size_t i = 0; i < size; ++i) shorter += static_cast<double>(by_size_[i]);
-        const double lowest = static_cast<double>(std::uint64_t{1} << (size - 1));
-        shorter += static_cast<double>(by_size_[size]) * (static_cast<double>(ns) - lowest) / lowest;
-        return std::max(shorter / static_cast<double>(looks_), least);
+    struct Met {
+        double times = 0, expected = 0;
+    };
+    /// Four in each power of two.
+    static std::size_t length_class(std::uint64_t ns) {
+        const auto bits = static_cast<std::size_t>(std::bit_width(ns));
+        return bits < 3 ? ns : 4 * bits + (ns >> (bits - 3)) % 4;
     }
 
     double asked_pause_ns_;
     double pause_sum_ns_ = 0;
     double shares_ = 0;
-    std::array<std::uint64_t, 65> by_size_{};  // by the number of bits of the time they took
-    std::uint64_t looks_ = 0;
+    std::array<Met, 4 * 65> met_{};
 };
 
 /// What a look found: where a thread waits, and for what.

@@ -13,6 +13,15 @@ namespace {
 constexpr std::size_t most_threads_a_look = 32;
 constexpr std::uint64_t list_every_ns = 100'000'000, gather_ns = 250'000'000;
 
+/// Of a thread's places the latest few stay. Who held a lock was so then only.
+void remember(auto& places, const auto& found, const auto& alike) {
+    constexpr std::size_t most_places = 16;
+    std::erase_if(places, [&](const auto& place) { return alike(place, found); });
+    if (places.size() == most_places) places.erase(places.begin());
+    places.push_back(found);
+    places.back().what.held.reset();
+}
+
 }  // namespace
 
 void TickWaits::list(std::uint64_t now_ns) {
@@ -31,12 +40,18 @@ void TickWaits::list(std::uint64_t now_ns) {
     }
 }
 
+// Stacks last: while the collector has a CPU fewer waits begin, so of the threads that were looked at late short waits
+// would be missing.
 void TickWaits::look(std::uint64_t now_ns) {
     list(now_ns);
+    blocked_anew_.clear();
+    held_still_.clear();
     for (std::size_t i = std::min(tids_.size(), most_threads_a_look); i > 0; --i) {
         next_ = next_ + 1 < tids_.size() ? next_ + 1 : 0;
         look_at(tids_[next_], threads_[tids_[next_]], now_ns);
     }
+    for (const std::uint32_t tid : blocked_anew_) read_stack(tid, threads_[tid]);
+    for (const std::uint32_t tid : held_still_) look_again_(*threads_[tid].found.back().what.held);
 }
 
 // A thread that has not got a CPU since it was seen blocked still waits, and where it did: its stack is not read again.
@@ -50,44 +65,54 @@ void TickWaits::look_at(std::uint32_t tid, Thread& thread, std::uint64_t now_ns)
         thread.begin_ns = thread.settled_ns = now_ns;
     }
     const bool same_wait = thread.blocked && !first && schedule->slices == thread.last.slices;
-    if (!same_wait) thread.blocked = read(tid, thread, *schedule);
-    if (same_wait && thread.found.back().what.held) look_again_(*thread.found.back().what.held);
+    if (!same_wait) thread.blocked = finds_blocked(tid, thread);
+    if (same_wait && thread.found.back().what.held) held_still_.push_back(tid);
     if (thread.blocked && (same_wait || !first)) ++thread.found.back().looks;
     thread.last = *schedule;
     thread.looked_ns = now_ns;
 }
 
 /// Whether the thread is blocked; its wait is then the last of thread.found.
-bool TickWaits::read(std::uint32_t tid, Thread& thread, const TaskSchedule& schedule) {
+bool TickWaits::finds_blocked(std::uint32_t tid, Thread& thread) {
     BlockedThread where;
     if (reader_.read(tid, where) != BlockedReader::Outcome::blocked) return false;
-    Found found{where, read_wait_(tid, where), false, monotonic_ns(), 0, 1};
-    const auto after = reader_.schedule(tid);
-    found.raced = !after || after->slices != schedule.slices;
-    raced_ += found.raced ? 1 : 0;
-    thread.found.push_back(found);
+    thread.found.push_back({where, {}, false, monotonic_ns(), 0, 1});
+    blocked_anew_.push_back(tid);
     return true;
 }
 
+void TickWaits::read_stack(std::uint32_t tid, Thread& thread) {
+    Found& found = thread.found.back();
+    found.what = read_wait_(tid, found.where);
+    const auto after = reader_.schedule(tid);
+    found.raced = !after || after->slices != thread.last.slices;
+    raced_ += found.raced ? 1 : 0;
+}
+
 // Short waits end before their stack is read more often than long ones do. So the looks that were raced go to other
-// waits in the same system call, at the same stack pointer and pc; if there are none, to no stack.
-void TickWaits::share_raced(std::vector<Found>& found) {
+// waits in the same system call, at the same stack pointer and pc, of this quarter of a second or before; if there are
+// none, to no stack.
+void TickWaits::share_raced(Thread& thread) {
     const auto alike = [](const Found& a, const Found& b) {
         return a.where.call == b.where.call && a.where.sp == b.where.sp && a.where.pc == b.where.pc;
     };
     std::vector<Found*> others;
     std::size_t turn = 0;
-    for (Found& raced : found) {
+    for (Found& raced : thread.found) {
         if (!raced.raced) continue;
         others.clear();
-        for (Found& other : found)
+        for (Found& other : thread.found)
             if (!other.raced && alike(raced, other)) others.push_back(&other);
-        if (others.empty()) {
-            raced.what = {};
-        } else {
+        if (!others.empty()) {
             others[turn++ % others.size()]->looks += std::exchange(raced.looks, 0);
+            continue;
         }
+        const auto before =
+            std::ranges::find_if(thread.places, [&](const Found& place) { return alike(raced, place); });
+        raced.what = before == thread.places.end() ? WaitPlace{} : before->what;
     }
+    for (const Found& found : thread.found)
+        if (!found.raced) remember(thread.places, found, alike);
 }
 
 // What is found of a thread that has not run yet is emitted at the end, when it is known whether the thread ever ran.
@@ -97,7 +122,7 @@ void TickWaits::emit_found(std::uint32_t tid, Thread& thread, bool last) {
     const std::uint64_t life = thread.looked_ns - thread.begin_ns;
     const std::uint64_t waited = life - std::min(life, away);
     const std::uint64_t ns = waited - std::min(waited, thread.emitted_ns);
-    share_raced(thread.found);
+    share_raced(thread);
     std::uint64_t looks = 0;
     for (const Found& found : thread.found) looks += found.looks;
     if (ns == 0 || (looks == 0 && !last) || (idle && !last)) return;

@@ -2,6 +2,7 @@
 // moments give where.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <unordered_map>
@@ -31,6 +32,11 @@ public:
           last_stack_(std::move(last_stack)),
           emit_(std::move(emit)) {}
 
+    /// A thread that has begun: it is looked at from now on, not only when all are listed again.
+    void meet(std::uint32_t tid) {
+        const auto at = std::ranges::lower_bound(tids_, tid);
+        if (at == tids_.end() || *at != tid) tids_.insert(at, tid);
+    }
     /// Looks at the host's threads; at some in turn if there are many, so that the cost is bounded.
     void look(std::uint64_t now_ns);
     /// Emits what has gathered for long enough; settle_all() emits everything and forgets all threads.
@@ -58,12 +64,14 @@ private:
         std::uint64_t emitted_ns = 0, emitted_delay_ns = 0;
         bool blocked = false;  // at looked_ns, where `found.back()` says
         std::vector<Found> found;
+        std::vector<Found> places;  // where it was found before, the latest last
     };
 
     void list(std::uint64_t now_ns);
     void look_at(std::uint32_t tid, Thread& thread, std::uint64_t now_ns);
-    bool read(std::uint32_t tid, Thread& thread, const TaskSchedule& schedule);
-    void share_raced(std::vector<Found>& found);
+    bool finds_blocked(std::uint32_t tid, Thread& thread);
+    void read_stack(std::uint32_t tid, Thread& thread);
+    void share_raced(Thread& thread);
     void emit_found(std::uint32_t tid, Thread& thread, bool last);
     void emit_delay(std::uint32_t tid, Thread& thread);
 
@@ -73,7 +81,7 @@ private:
     const LastStack last_stack_;
     const Emit emit_;
     std::unordered_map<std::uint32_t, Thread> threads_;
-    std::vector<std::uint32_t> tids_;
+    std::vector<std::uint32_t> tids_, blocked_anew_, held_still_;
     std::size_t next_ = 0;  // index in tids_ of the thread to look at next
     std::uint64_t listed_ns_ = 0;
     std::uint64_t looks_ = 0, raced_ = 0, blocked_ns_ = 0, delay_ns_ = 0;

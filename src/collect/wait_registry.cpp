@@ -187,7 +187,7 @@ WaitRegistry::Thread* WaitRegistry::thread_of(const Wait& wait) {
     return waits ? &found->second : nullptr;
 }
 
-void WaitRegistry::read(const Wait& wait, WaitPlace what, std::uint64_t since_ns, std::uint64_t until_ns) {
+void WaitRegistry::read(const Wait& wait, WaitPlace what, std::uint64_t until_ns) {
     Thread* const thread = thread_of(wait);
     if (thread == nullptr) return;
     if (thread->assumed) ++totals_.waits;
@@ -196,7 +196,6 @@ void WaitRegistry::read(const Wait& wait, WaitPlace what, std::uint64_t since_ns
     if (what.held) held_.push_back(wait);
     thread->what = std::move(what);
     thread->read_until_ns = until_ns;
-    thread->read_took_ns = since(until_ns, since_ns);
 }
 
 void WaitRegistry::runs(const Wait& wait) {

@@ -151,9 +151,8 @@ public:
     /// kept: the next look at it tells.
     void doubt_starts(std::uint64_t now_ns);
     bool is_unread(const Wait& wait);
-    /// `what` was read between `since_ns`, when the wait was known to be in progress, and `until_ns`. It is right if
-    /// the records that follow show that the wait lasted until then.
-    void read(const Wait& wait, WaitPlace what, std::uint64_t since_ns, std::uint64_t until_ns);
+    /// `what` was read by `until_ns`. It is right if the records that follow show that the wait lasted until then.
+    void read(const Wait& wait, WaitPlace what, std::uint64_t until_ns);
     /// Threads whose account by the scheduler is to be read now: at most so many, all in turn.
     void without_account(std::uint64_t now_ns, std::size_t most, std::vector<std::uint32_t>& tids);
     /// The account was read by `until_ns`. It is used if the thread was then still as the records had told.
@@ -193,7 +192,7 @@ private:
         std::uint64_t since_ns = 0;
         std::uint64_t number = 0;      // changes with every record
         std::uint64_t counted_ns = 0;  // part of the wait in progress that is counted already
-        std::uint64_t read_until_ns = 0, read_took_ns = 0;
+        std::uint64_t read_until_ns = 0;
         std::uint64_t wakes = 0;
         ScheduleAccount account;
         WaitPlace what;

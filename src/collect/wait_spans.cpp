@@ -43,8 +43,9 @@ void WaitRegistry::end_wait(Thread& thread, std::uint64_t lasted) {
     const std::uint64_t left = lasted - std::min(lasted, thread.counted_ns);
     totals_.blocked_ns += left;
     thread.blocked_ns += left;
-    if (!thread.has_stack || lasted == 0) return;
-    const double probability = looks_.probability_of_meeting(lasted, thread.read_took_ns);
+    if (lasted == 0 || thread.hopeless) return;
+    const double probability = looks_.probability_of_meeting(lasted, thread.has_stack);
+    if (!thread.has_stack) return;
     const double weight = static_cast<double>(lasted) / probability - static_cast<double>(thread.counted_ns);
     add_estimate(thread, std::max(weight, 1.0), 1 / probability, lasted);
 }

@@ -150,7 +150,7 @@ class EachKind(Case):
         ran = run([target("truths"), "locks", sized(3, 30)], self.directory, profiled(EVENT="cpu,offcpu", OFFCPU_FREQ=499, FORMAT="folded"))
         stacks = read_folded(ran.result("truths").path("offcpu.folded").read_text())
         seen = {}
-        for line in ran.stdout.splitlines():
+        for line in (line for line in ran.stdout.splitlines() if line.startswith("wait_")):
             kind, own = line.split()[0].removeprefix("wait_"), int(line.split()[1]) / 1000
             mine = [(frames, count) for frames, count in stacks if "[preempted]" not in frames and named(without_holder(frames)[1:], f"wait_{kind}")]
             with self.subTest(kind=kind):

@@ -135,20 +135,35 @@ long long clock_ns(clockid_t clock) {
     ::clock_gettime(clock, &time);
     return time.tv_sec * 1'000'000'000LL + time.tv_nsec;
 }
-/// How long the calling thread has run, or wanted to.
-long long awake_ns() {
+/// How long the calling thread has wanted a CPU and had none.
+long long queued_ns() {
     static thread_local const int file = ::open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
     char text[128] = "";
     long long cpu = 0, queued = 0;
     if (::pread(file, text, sizeof text - 1, 0) > 0) std::sscanf(text, "%lld %lld", &cpu, &queued);
-    return queued + clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    return queued;
 }
 
 struct Account {
     std::string name;
     std::atomic<long long> ns{0}, waits{0};
+
+    void count(void (*wait)()) {
+        const long long queued = queued_ns(), cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID),
+                        begin = clock_ns(CLOCK_MONOTONIC);
+        wait();
+        const long long all = clock_ns(CLOCK_MONOTONIC) - begin, ran = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
+        ns += all - ran - (queued_ns() - queued);
+        ++waits;
+    }
 };
 std::list<Account> accounts;
+Account sleeps;
+
+KEPT void short_sleep() {
+    rest(100'000);
+    asm volatile("" ::: "memory");
+}
 
 void start(const std::string& name, std::function<void()> run) {
     threads.emplace_back([name, run = std::move(run)] {
@@ -157,19 +172,15 @@ void start(const std::string& name, std::function<void()> run) {
     });
 }
 
-/// One thread holds again and again; the other waits for it, in a function with the kind's name.
+/// One thread holds again and again; the other waits for it, in a function with the kind's name, and sleeps a little.
 void pair(const std::string& name, std::function<void()> hold, void (*wait)(), std::function<void()> give_back) {
     Account* const account = &accounts.emplace_back();
     account->name = name;
     start("h-" + name, [hold = std::move(hold)] { hold(), rest(400'000); });
     start(name, [=, give_back = std::move(give_back)] {
-        const long long awake = awake_ns(), begin = clock_ns(CLOCK_MONOTONIC);
-        wait();
-        const long long end = clock_ns(CLOCK_MONOTONIC);
-        account->ns += end - begin - (awake_ns() - awake);
-        ++account->waits;
+        account->count(wait);
         give_back();
-        rest(100'000);
+        sleeps.count(short_sleep);
     });
 }
 
@@ -267,6 +278,7 @@ void locks(unsigned seconds) {
     for (std::thread& thread : threads) thread.join();
     for (const Account& account : accounts)
         std::printf("%s %lld %lld\n", account.name.c_str(), account.ns.load(), account.waits.load());
+    std::printf("short_sleep %lld %lld\n", sleeps.ns.load(), sleeps.waits.load());
 }
 
 }  // namespace
