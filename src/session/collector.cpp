@@ -170,7 +170,11 @@ bool Collector::handle(std::uint32_t requests) {
     if ((requests & request_credentials) != 0 && is_task()) task_.follow_credentials();
     if ((requests & request_dump) != 0) dump_problem = sampling_.dump(dump_stem);
     if ((requests & request_finish) != 0 && host_is_filtered && !is_task()) watch_thread_end();
-    if ((requests & (request_finish | request_retire)) != 0) finish();
+    if ((requests & request_room) != 0)
+        sampling_.say(
+            "sampling ends: the program may have no more processes and threads than it needs itself (ulimit "
+            "-u, a cgroup's pids.max, ulimit -v), so the collector leaves it its own");
+    if ((requests & (request_finish | request_retire | request_room)) != 0) finish();
     if ((requests & request_retire) != 0) sampling_.retire();
     if ((requests & request_leave) != 0) sampling_.leave();
     if ((requests & request_filter) != 0) before_filter();

@@ -235,6 +235,9 @@ constexpr flameprobe_core table = {
         return with_session([&](Session& session) { return session.step_aside(when); });
     },
     .come_back = [] { with_session([](Session& session) { return session.come_back().ok(); }); },
+    .make_room = []() -> int {
+        return !host_is_filtered && with_session([](Session& session) { return session.make_room(); });
+    },
     .lock_host_memory = [](int flags) -> int {
         return !host_is_filtered && with_session([&](Session&) { return lock_host_memory(flags); });
     },

@@ -27,11 +27,12 @@ enum flameprobe_request {
     request_filter = 512,       /* a filter is about to be put on every thread: end if it would kill */
     request_yield = 1024,       /* the host takes the signal that the engine samples with: stop, and say so */
     request_credentials = 2048, /* the host's user may be another one: a collector that is no thread takes it too */
-    request_replace = 4096      /* the image is about to go: its profile is complete when it is answered. If the image
+    request_replace = 4096,     /* the image is about to go: its profile is complete when it is answered. If the image
                                    stays, sampling goes on */
+    request_room = 8192         /* finish, and say why: see make_room */
 };
 
-#define FLAMEPROBE_CORE_VERSION 22
+#define FLAMEPROBE_CORE_VERSION 23
 
 /* When the collector's thread ends for a while: if the host has one thread; if besides it has other capabilities than
  * the caller; among any threads, of which one at a time may ask for it. */
@@ -129,6 +130,9 @@ struct flameprobe_core {
      * answer. */
     int (*step_aside)(enum flameprobe_aside when);
     void (*come_back)(void);
+    /* A call of the host has failed for want of a process, or thread, or memory: ends the collector, which has some,
+     * for good; its results are written. 0: there is none. Async-signal-safe. */
+    int (*make_room)(void);
     /* mlockall(flags) has failed for the size of the address space: does it without what is ours. 0: it cannot. */
     int (*lock_host_memory)(int flags);
 

@@ -1,14 +1,10 @@
 #include "session/session.hpp"
 
 #include <errno.h>
-#include <linux/capability.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
-
-#include <algorithm>
-#include <array>
 
 #include "base/clock.hpp"
 #include "base/deadline.hpp"
@@ -53,19 +49,6 @@ PathFacts path_facts(std::string executable, std::string directory, const Option
 // A result may be replaced by a later run's, but never by another process of the same run.
 OlderResults older_results(const Options& options, Session::Kind kind) {
     return {options.out.find("%p") != std::string::npos, family().start, kind != Session::Kind::another};
-}
-
-/// Effective and permitted capabilities of a thread, 0 being the caller; all zero if they cannot be read.
-std::array<std::uint32_t, 4> capabilities_of(std::uint32_t tid) noexcept {
-    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, static_cast<int>(tid)};
-    __user_cap_data_struct data[2] = {};
-    if (::syscall(SYS_capget, &header, data) != 0) return {};
-    return {data[0].effective, data[1].effective, data[0].permitted, data[1].permitted};
-}
-
-void sleep_for_a_millisecond() noexcept {
-    const timespec time{0, 1'000'000};
-    ::nanosleep(&time, nullptr);
 }
 
 }  // namespace
@@ -158,65 +141,6 @@ Outcome Session::dump(const std::string& path) {
     late_dump_.reset();
     if (!collector_.dump_problem.empty()) return {FLAMEPROBE_OUTPUT, collector_.dump_problem};
     return {};
-}
-
-// With other threads the kernel refuses the calls that this is for but fork, and they might call this at the same time.
-bool Session::step_aside(flameprobe_aside when) {
-    if (!is_thread_of_host()) return false;
-    if (when == aside_if_unequal && capabilities_of(0) == capabilities_of(collector_.commands().tid())) return false;
-    return (when == aside_among_threads || only_caller_lives()) && send_away(request_leave);
-}
-
-void Session::leave_if_thread() {
-    if (!step_aside(aside_among_threads)) return;
-    wanted_ = false;
-    log_.warning(
-        "a zygote and its children are not sampled: it must have one thread, so it needs perf (flameprobe doctor)");
-}
-
-// A collector that was just launched may be about to become a task: its answer shows that this is decided.
-bool Session::is_thread_of_host() {
-    const Life& life = collector_.life();
-    if (!launched() || host_is_filtered || !of_this_process() || life.is(State::task)) return false;
-    if (life.is(State::newborn) || life.is(State::begun)) ask_and_wait(request_nothing);
-    return life.is(State::begun) || life.is(State::thread);
-}
-
-bool Session::send_away(Request last) {
-    const std::uint32_t tid = collector_.commands().tid();
-    if (!ask_and_wait(last)) return false;
-    // The answer comes a moment before the thread is gone for the kernel.
-    for (const Deadline deadline(ns_per_second);
-         !deadline.over() && ::syscall(SYS_tgkill, host_process(), tid, 0) == 0;)
-        sleep_for_a_millisecond();
-    if (!collector_.life().step<State::thread, State::none>()) collector_.life().step<State::begun, State::none>();
-    return true;
-}
-
-Outcome Session::come_back() {
-    if (auto launched = launch(); !launched.ok()) return launched;
-    if (wanted_) ask_and_wait(request_start);
-    return {};
-}
-
-bool Session::only_caller_lives() const {
-    const auto self = own_tid(), collector = collector_.commands().tid();
-    const auto threads = list_threads();
-    return !threads.empty() && std::none_of(threads.begin(), threads.end(), [&](std::uint32_t tid) {
-        return tid != self && tid != collector && !has_ended(tid) && !runs_in_kernel(tid);
-    });
-}
-
-// Where /proc is not mounted the threads cannot be counted: the collector ends instead, so that libc counts right.
-bool Session::left_alone() {
-    if (!is_thread_of_host()) return false;
-    if (list_threads().empty()) {
-        send_away(request_finish);
-        return false;
-    }
-    for (const Deadline deadline(10 * ns_per_ms); !deadline.over(); sleep_for_a_millisecond())
-        if (only_caller_lives()) return true;
-    return false;
 }
 
 void Session::toggle() noexcept {

@@ -110,6 +110,8 @@ public:
     /// children are sampled then.
     void leave_if_thread();
     Outcome come_back();
+    /// As flameprobe_core::make_room.
+    bool make_room() noexcept;
     /// Whether no thread of the host is left but the caller, while the collector goes on. Waits 10 ms at most for those
     /// that are about to be gone.
     bool left_alone();
@@ -143,6 +145,7 @@ private:
     Outcome create_collector();
     bool only_caller_lives() const;
     bool is_thread_of_host();
+    void wait_for_end(std::uint32_t tid) noexcept;
     bool send_away(Request last);
     Outcome unanswered(flameprobe_code code) const;
     bool ask_and_wait(Request request) noexcept;

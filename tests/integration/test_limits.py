@@ -200,6 +200,48 @@ class Messages(Case):
                 self.assertNotIn("bad_alloc", ran.stderr)
 
 
+class Processes(Case):
+    """A program that may have two processes or threads has both: the collector, which is one of them, leaves."""
+
+    SCRIPT = """if True:
+        import os, sys, threading, time
+        def work():
+            end = time.process_time() + .15
+            while time.process_time() < end: pass
+        def fork():
+            child = os.fork()
+            if child == 0: os._exit(7)
+            return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        def thread():
+            thread = threading.Thread(target=work)
+            thread.start(), thread.join()
+            return 7
+        def spawn():
+            child = os.posix_spawn("/bin/sh", ["sh", "-c", "exit 7"], os.environ)
+            return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        def system(): return os.waitstatus_to_exitcode(os.system("exit 7"))
+        work()
+        sys.exit(all(globals()[sys.argv[1]]() == 7 for turn in range(3)) and 6)
+    """
+
+    def test_the_host_has_all(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can take a user who has no other process")
+        self.directory.chmod(0o777)
+        for engine in ("ring", "timer"):
+            for call in ("fork", "thread", "spawn", "system"):
+                with self.subTest(engine=engine, call=call):
+                    user = 1_000_000 + os.getpid()
+                    limited = ["prlimit", "--nproc=2", "setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", "env"]
+                    settings = profiled(ENGINE=engine, OUT=f"{self.directory}/{engine}-{call}", FORMAT="folded")
+                    # Only python3 itself is sampled: of the programs before it one is root.
+                    preload = [f"{name}={settings[name]}" for name in settings if name.startswith(("LD_", "FLAMEPROBE_"))]
+                    ran = run([*limited, *preload, "python3", "-c", self.SCRIPT, call], self.directory, clean_environment())
+                    self.assertEqual(ran.returncode, 6, ran.stderr)
+                    self.assertIn("sampling ends: the program may have no more processes and threads than it needs", ran.stderr)
+                    self.assertTrue((self.directory / f"{engine}-{call}.fprobe").exists(), ran.stderr)
+
+
 class Refused(Case):
     def test_no_locked_memory(self):
         """Four processes at once, whose user may lock nothing: perf's own budget is small, and shared."""
