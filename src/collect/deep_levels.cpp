@@ -7,10 +7,10 @@
 namespace flameprobe {
 
 // Frames whose CFA differs between looks, or is not known, have none.
-void DeepStacks::continue_by(const Place& place, DeepSample& deep, bool exactly) {
+void DeepStacks::continue_by(const Place& place, DeepSample& deep, const Place* levels) {
     const std::size_t copied = deep.frames.size();
     std::erase_if(deep.labels, [&](const StackLabel& label) { return label.frame >= copied; });
-    if (exactly && continue_exactly(place, deep)) return;
+    if (levels != nullptr && continue_exactly(*levels, deep)) return;
     const auto& callers = place.chain->frames;
     if (place.in_recursion) fold(deep);
     deep.frames.back().cfa = place.stands && place.outside < callers.size() ? callers[place.outside].cfa : 0;

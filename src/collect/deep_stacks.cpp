@@ -36,22 +36,31 @@ std::uint64_t DeepStacks::key_at(ThreadId thread, std::uint64_t address, std::ui
     return mix(mix(thread, address), phase);
 }
 
-std::uint64_t DeepStacks::key_of(ThreadId thread, const std::vector<CodeFrame>& frames, std::size_t in_copy) {
+DeepStacks::Keys DeepStacks::keys_of(ThreadId thread, const std::vector<CodeFrame>& frames, std::size_t in_copy) {
     const std::size_t last = in_copy - 1;
-    return key_at(thread, frames[last].address, frames[last - 1].cfa, round_of(frames, last));
+    return {key_at(thread, frames[last].address, 0, {}),
+            key_at(thread, frames[last].address, frames[last - 1].cfa, round_of(frames, last))};
+}
+
+DeepStacks::Place* DeepStacks::place(std::uint64_t key) {
+    const auto found = places_.find(key);
+    return found == places_.end() ? nullptr : &found->second;
 }
 
 bool DeepStacks::wants_look(ThreadId thread, const Walk& walk, std::uint64_t now_ns) {
     // A look costs 50 to 200 ns a frame.
     constexpr std::uint64_t least_between_ns = 5'000'000, ns_a_frame = 4000, ns_a_frame_at_first = 400;
     if (walk.frames_in_copy < 2) return true;  // the kernel copies no page that was never touched: this touches it
-    const auto found = places_.find(key_of(thread, walk.frames, walk.frames_in_copy));
-    if (found == places_.end()) return true;
-    const Place& place = found->second;
-    if (place.differs || place.drain == drain_) return false;
-    const bool at_first = !is_believed(place) || place.looks < enough_exact_looks;
-    return now_ns - place.looked_ns >=
-           (at_first ? ns_a_frame_at_first * place.frames : least_between_ns + ns_a_frame * place.frames);
+    const Keys keys = keys_of(thread, walk.frames, walk.frames_in_copy);
+    const Place *const levels = place(keys.levels), *const known = levels != nullptr ? levels : place(keys.callers);
+    if (known != nullptr) {
+        if ((levels != nullptr && levels->differs) || known->drain == drain_) return false;
+        const bool at_first = levels == nullptr || !is_believed(*levels) || levels->looks < enough_exact_looks;
+        const std::uint64_t least_ns =
+            at_first ? ns_a_frame_at_first * known->frames : least_between_ns + ns_a_frame * known->frames;
+        if (now_ns - known->looked_ns < least_ns) return false;
+    }
+    return tried_.insert(thread).second;
 }
 
 DeepStacks::ChainOwner DeepStacks::chain_of(ThreadId thread, std::uint32_t tid, const Walk& read,
@@ -69,6 +78,7 @@ void DeepStacks::looked(ThreadId thread, std::uint32_t tid, const Walk& read, st
     const std::vector<CodeFrame>& frames = read.frames;
     if (read.frames_in_copy < 2 || frames.size() <= read.frames_in_copy) return;
     make_room();
+    tried_.erase(thread);
     // The recursion begins with the outermost frame that stands again further in.
     const std::size_t size = frames.size(), joint = size - read.frames_in_copy;
     const std::size_t end = std::min(joint + nearby, size - 1);
@@ -78,7 +88,7 @@ void DeepStacks::looked(ThreadId thread, std::uint32_t tid, const Walk& read, st
         if (!inner.insert(frames[at].address).second) recursion = std::min(recursion, size - 1 - at);
     if (recursion == 0) return;  // a thread's start is in no recursion
     const ChainOwner chain = chain_of(thread, tid, read, recursion);
-    see(*chain, recursion, {now_ns, facts_.cpu_ns(tid)}, true, true);
+    see(*chain, recursion, now_ns, true);
 
     const Round round = round_of(frames, read.frames_in_copy - 1);
     if (round.frames != 0) {
@@ -88,9 +98,11 @@ void DeepStacks::looked(ThreadId thread, std::uint32_t tid, const Walk& read, st
                    chain->sp(at) == chain->sp(next) + round.bytes;
         };
         while (from > 0 && repeats(from - 1, from - 1 + round.frames)) --from;
+        const std::size_t outside = std::min(recursion, from);
         for (std::size_t at = joint; at < joint + round.frames; ++at) {
-            const std::uint64_t key = key_at(thread, chain->frames[at].address, chain->sp(at), round);
-            Place& place = learn(key, chain, std::min(recursion, from), true, now_ns);
+            const std::uint64_t address = chain->frames[at].address;
+            learn(key_at(thread, address, 0, {}), chain, outside, true, now_ns);
+            Place& place = learn(key_at(thread, address, chain->sp(at), round), chain, outside, true, now_ns);
             place.round = place.looks == 1 || place.round == round ? round : Round{};
             place.round_from = std::max(place.round_from, from);
         }
@@ -148,12 +160,18 @@ void DeepStacks::compare(Place& place, const Chain& chain, std::size_t outside) 
     place.chain = std::move(changed);
 }
 
-void DeepStacks::see(const Chain& chain, std::size_t outside, Seen::Time now, bool ran, bool by_look) {
+void DeepStacks::see(const Chain& chain, std::size_t outside, std::uint64_t now_ns, bool by_look) {
+    constexpr std::uint64_t clock_steps_ns = 5'000'000;  // of a clock that is read from outside
+    const std::uint64_t cpu_ns = facts_.cpu_ns(chain.tid);
     for (std::size_t at = 0; at <= outside; ++at) {
         Seen& seen = seen_[chain.prefix_keys[at]];
-        if (seen.last.ns != now.ns) seen.before = std::exchange(seen.last, now);
-        if (ran && std::exchange(seen.drain, drain_) != drain_) ++seen.count;
-        if (by_look && std::exchange(seen.look_drain, drain_) != drain_) ++seen.looks;
+        if (std::exchange(seen.drain, drain_) == drain_) continue;
+        seen.before = std::exchange(seen.last, {now_ns, cpu_ns});
+        const std::uint64_t since_ns = cpu_ns - seen.before.cpu_ns;
+        if (since_ns != 0) seen.ran_ns = now_ns;
+        if (seen.before.ns != 0 && since_ns <= longest_gap_ns(seen)) seen.stood_ns += since_ns;
+        if (now_ns - seen.ran_ns <= clock_steps_ns) ++seen.count;
+        if (by_look) ++seen.looks;
     }
 }
 
@@ -168,7 +186,6 @@ bool DeepStacks::is_believed(const Place& place) {
 // whether or not the thread is there now.
 void DeepStacks::probe(Place& place, std::uint64_t now_ns) {
     constexpr std::size_t links = 8;
-    constexpr std::uint64_t clock_steps_ns = 5'000'000;  // of a clock that is read from outside
     if (std::exchange(place.probe_drain, drain_) == drain_ || place.drain == drain_ || !place.stands) return;
     const auto& frames = place.chain->frames;
     if (place.outside == 0 || place.outside >= frames.size()) return;
@@ -185,17 +202,15 @@ void DeepStacks::probe(Place& place, std::uint64_t now_ns) {
         if (!same && !certain) seen(place).by_looks_only = true;
         return;
     }
-    const std::uint64_t cpu_ns = facts_.cpu_ns(place.chain->tid);
-    if (std::exchange(place.cpu_ns, cpu_ns) != cpu_ns) place.ran_ns = now_ns;
-    see(*place.chain, place.outside, {now_ns, cpu_ns}, now_ns - place.ran_ns <= clock_steps_ns, false);
+    see(*place.chain, place.outside, now_ns, false);
 }
 
 void DeepStacks::add(DeepSample deep) {
     if (deep.frames.size() < 2) return emit_(deep, Callers::not_known);
-    const std::uint64_t key = key_of(deep.sample.thread, deep.frames, deep.frames.size());
+    const Keys keys = keys_of(deep.sample.thread, deep.frames, deep.frames.size());
     waiting_frames_ += deep.frames.size();
     deep.taken_ns = std::max(deep.taken_ns, settled_ns_);  // handlers read a clock that stands still for a tick
-    waiting_.push_back({std::move(deep), key});
+    waiting_.push_back({std::move(deep), keys});
     for (const std::uint64_t now_ns = waiting_.back().deep.taken_ns;
          waiting_frames_ > most_waiting_frames && decide(waiting_.front(), now_ns, true);)
         waiting_.pop_front();
@@ -204,35 +219,37 @@ void DeepStacks::add(DeepSample deep) {
 /// False: it is to wait on.
 bool DeepStacks::decide(Waiting& waiting, std::uint64_t now_ns, bool at_end) {
     DeepSample& deep = waiting.deep;
-    const auto found = places_.find(waiting.key);
-    if (found != places_.end() && !found->second.differs) probe(found->second, now_ns);
-    const bool known = found != places_.end() && !found->second.differs;
-    const bool believed = known && is_believed(found->second);
-    const bool seen_since = known && found->second.looked_ns > deep.taken_ns;
-    if (known && !waiting.seen_about) waiting.seen_about = is_about(seen(found->second), deep.taken_ns);
-    if (!at_end && now_ns < deep.taken_ns + patience_ns && !(believed && seen_since) &&
-        (known || found == places_.end()))
+    Place *const levels = place(waiting.keys.levels), *callers = place(waiting.keys.callers);
+    if (callers == nullptr || callers->differs) callers = levels;
+    if (callers != nullptr && !callers->differs) probe(*callers, now_ns);
+    const bool known = callers != nullptr && !callers->differs;
+    const bool believed = known && is_believed(*callers);
+    const auto looked_since = [&](const Place& place) { return place.looked_ns > deep.taken_ns; };
+    waiting.seen_about = waiting.seen_about || (known && is_about(seen(*callers), deep.taken_ns));
+    if (!at_end && now_ns < deep.taken_ns + patience_ns && !(believed && looked_since(*callers)) &&
+        (known || levels == nullptr))
         return false;
     waiting_frames_ -= deep.frames.size();
-    if (known) continue_by(found->second, deep, seen_since && found->second.looks >= enough_exact_looks);
+    const bool exactly = known && levels != nullptr && looked_since(*levels) && levels->looks >= enough_exact_looks;
+    if (known) continue_by(*callers, deep, exactly ? levels : nullptr);
     emit_(deep, !known ? Callers::not_known : believed && waiting.seen_about ? Callers::known : Callers::read_later);
     return true;
 }
 
-// Callers that others called for longer than this are never shown in their stead.
 bool DeepStacks::is_about(const Seen& seen, std::uint64_t taken_ns) {
-    constexpr std::uint64_t near_ns = 3'000'000;
+    const std::uint64_t longest_ns = longest_gap_ns(seen);
     const bool is_after = seen.last.ns >= taken_ns;
     const Seen::Time& earlier = is_after ? seen.before : seen.last;
-    if (is_after && seen.last.ns - taken_ns <= near_ns) return true;
+    if (is_after && seen.last.ns - taken_ns <= longest_ns) return true;
     if (earlier.ns == 0 || earlier.ns > taken_ns) return false;
-    return taken_ns - earlier.ns <= near_ns || (is_after && seen.last.cpu_ns - earlier.cpu_ns <= near_ns);
+    return taken_ns - earlier.ns <= longest_ns || (is_after && seen.last.cpu_ns - earlier.cpu_ns <= longest_ns);
 }
 
 void DeepStacks::settle(std::uint64_t now_ns, bool at_end) {
     in_haste_ = !waiting_.empty();
     std::erase_if(waiting_, [&](Waiting& waiting) { return decide(waiting, now_ns, at_end); });
     ++drain_;
+    tried_.clear();
     settled_ns_ = now_ns;
 }
 

@@ -11,12 +11,14 @@
 // behind the note [recursion].
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -108,31 +110,42 @@ private:
         bool differs = false;       // other callers were seen
         std::uint32_t looks = 0;    // at most one for a drain, as the next
         std::uint64_t drain = 0, probe_drain = 0;
-        std::uint64_t looked_ns = 0, ran_ns = 0, cpu_ns = 0;
+        std::uint64_t looked_ns = 0;
     };
+    /// At most one sight of each drain counts: a look, or words that are read where a look has found them.
     struct Seen {
-        std::uint32_t count = 0, looks = 0;  // at most one for a drain; looks without words
-        std::uint64_t drain = 0, look_drain = 0;
-        bool by_looks_only = false;  // words may be others'
+        std::uint32_t count = 0, looks = 0;  // sights while the thread ran; of them looks
+        bool by_looks_only = false;          // words may be others'
+        std::uint64_t drain = 0, ran_ns = 0;
+        std::uint64_t stood_ns = 0;  // CPU time of the thread, without longer gaps
         struct Time {
             std::uint64_t ns = 0, cpu_ns = 0;
         } last{}, before{};
     };
+    /// Of a sample's place: for callers, whatever the size of the recursion's rounds; for levels, with their phase.
+    struct Keys {
+        std::uint64_t callers, levels;
+    };
     struct Waiting {
         DeepSample deep;
-        std::uint64_t key;        // of its place
-        bool seen_about = false;  // its callers were seen within a few milliseconds of it
+        Keys keys;
+        bool seen_about = false;  // no gap about it is too long
     };
 
     static Round round_of(const std::vector<CodeFrame>& frames, std::size_t last);
     static std::uint64_t key_at(ThreadId thread, std::uint64_t address, std::uint64_t sp, const Round& round);
-    static std::uint64_t key_of(ThreadId thread, const std::vector<CodeFrame>& frames, std::size_t in_copy);
+    static Keys keys_of(ThreadId thread, const std::vector<CodeFrame>& frames, std::size_t in_copy);
+    Place* place(std::uint64_t key);
     ChainOwner chain_of(ThreadId thread, std::uint32_t tid, const Walk& read, std::size_t outside) const;
     Place& learn(std::uint64_t key, const ChainOwner& chain, std::size_t outside, bool in_recursion,
                  std::uint64_t now_ns);
     void compare(Place& place, const Chain& chain, std::size_t outside);
-    void see(const Chain& chain, std::size_t outside, Seen::Time now, bool ran, bool by_look);
+    void see(const Chain& chain, std::size_t outside, std::uint64_t now_ns, bool by_look);
     Seen& seen(const Place& place);
+    /// What others called in a gap is never shown: all of it is less than a fiftieth of the time that these have stood.
+    static std::uint64_t longest_gap_ns(const Seen& seen) {
+        return std::max<std::uint64_t>(3'000'000, seen.stood_ns / 50);
+    }
     static bool is_about(const Seen& seen, std::uint64_t taken_ns);
     bool is_believed(const Place& place);
     void probe(Place& place, std::uint64_t now_ns);
@@ -140,15 +153,16 @@ private:
         return one == other || facts_.function_of(one) == facts_.function_of(other);
     }
     bool decide(Waiting& waiting, std::uint64_t now_ns, bool at_end);
-    void continue_by(const Place& place, DeepSample& deep, bool exactly);
+    void continue_by(const Place& place, DeepSample& deep, const Place* levels);
     static bool continue_exactly(const Place& place, DeepSample& deep);
     void fold(DeepSample& deep);
     void make_room();
 
     DeepStackFacts& facts_;
     Emit emit_;
-    std::unordered_map<std::uint64_t, Place> places_;  // by key_of()
+    std::unordered_map<std::uint64_t, Place> places_;  // by key_at()
     std::unordered_map<std::uint64_t, Seen> seen_;     // by prefix key
+    std::unordered_set<ThreadId> tried_;               // in this drain, in vain
     std::deque<Waiting> waiting_;                      // as they came
     std::size_t waiting_frames_ = 0, chain_frames_ = 0;
     std::uint64_t drain_ = 1, settled_ns_ = 0;

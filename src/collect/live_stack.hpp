@@ -22,12 +22,15 @@ public:
     bool read_any() const { return read_any_; }
     /// Whether the end of the copy is still what live memory holds there: call after the walk.
     bool copy_still_true() const;
+    /// Whether the copy may have ended early: the kernel copies no page that was never touched.
+    bool lacks_pages() const { return (copy_.address + copy_.bytes.size()) % page == 0; }
     /// To be called at each drain: what live reads may cost starts again.
     void new_round() { budget_ = budget_bytes; }
 
 private:
     // A stack of 4 MiB costs half a millisecond to copy: without a limit, deep hosts would be read all the time.
     static constexpr std::uint64_t budget_bytes = 64 << 20;
+    static constexpr std::uint64_t page = 4096;  // the smallest there is
 
     StackCopy copy_;
     bool read_any_ = false;

@@ -143,14 +143,17 @@ void Pipeline::deep_sample(const TimeSample& raw, Sample sample) {
     live_.begin(copy);
     const std::size_t copied = walk_.frames_in_copy;
     const std::uint64_t now_ns = monotonic_ns();
-    const bool wants_look = deep_.wants_look(sample.thread, walk_, now_ns);
+    const bool wants_look =
+        (live_.lacks_pages() || live_.copy_still_true()) && deep_.wants_look(sample.thread, walk_, now_ns);
     // A scope beyond the copy is found in its function's frame.
     if (wants_look || scopes_seen()) {
         unwinder_->walk(raw.registers, copy, &live_, walk_);
         if (wants_look && memory_continues()) deep_.looked(sample.thread, raw.tid, walk_, now_ns);
     }
     deep.system_call = raw.in_system_call ? stacks_.call_of(walk_.frames) : 0;
-    find_labels(copy, scopes_seen() || live_.read_any() ? &live_ : nullptr);
+    // One beyond is shown only where one in a copy names it. To look for it touches the pages that the kernel left out.
+    const bool touches = live_.lacks_pages() && live_.read_any();
+    find_labels(copy, scopes_seen() || touches ? &live_ : nullptr);
     deep.outer_scopes = scopes_.named_beyond();
     summary_.frames += walk_.frames.size() + raw.kernel_chain.size();
     deep.frames.assign(walk_.frames.begin(), walk_.frames.begin() + static_cast<std::ptrdiff_t>(copied));

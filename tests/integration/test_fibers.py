@@ -153,7 +153,7 @@ class Fibers(Case):
                     if not EMULATED and kind == "called":
                         every = sum(hits for _, hits in stacks)
                         self.assertGreater((whole + later) / every, 0.8)
-                        self.assertGreater(whole / every, 0.4)
+                        self.assertGreater(whole / every, 0.6)
 
     def test_code_in_another_functions_frame(self):
         if platform.machine() != "x86_64":

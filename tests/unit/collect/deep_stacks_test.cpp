@@ -323,3 +323,35 @@ TEST_CASE("deep: a thread that is always somewhere else does not fill the memory
     CHECK(f.told.size() > 19'000);
     CHECK(f.deep.memory() < 16'000'000);
 }
+
+TEST_CASE("deep: the longer callers have stood, the longer is a gap that may be hiding others") {
+    Fixture f;
+    f.show(recursion, 3 * enough);
+    constexpr std::uint64_t gap_ns = 10'000'000;  // of 600 ms less than a fiftieth
+    f.sample(recursion);
+    f.now_ns += gap_ns, f.used_ns += gap_ns;
+    f.show(recursion);
+    CHECK(f.told == std::vector<Told>{{recursion, Callers::known}});
+}
+
+TEST_CASE("deep: a recursion has the callers that were seen at another place of its rounds, but not its levels") {
+    Fixture f;
+    f.show(recursion, enough);
+    DeepSample sample;
+    sample.sample.thread = deep_thread;
+    sample.taken_ns = f.now_ns;
+    sample.frames = innermost(stack(recursion), copied);
+    for (CodeFrame& frame : sample.frames) frame.cfa += 8;
+    f.deep.add(std::move(sample));
+    f.show(recursion);
+    CHECK(f.told == std::vector<Told>{{"ABC*ryz", Callers::known}});
+}
+
+TEST_CASE("deep: a look that failed is not repeated in the same drain") {
+    Fixture f;
+    CHECK(f.deep.wants_look(deep_thread, Fixture::walk(recursion), f.now_ns));
+    CHECK_FALSE(f.deep.wants_look(deep_thread, Fixture::walk(different), f.now_ns));
+    CHECK(f.deep.wants_look(deep_thread + 1, Fixture::walk(different), f.now_ns));
+    f.deep.settle(f.now_ns, false);
+    CHECK(f.deep.wants_look(deep_thread, Fixture::walk(different), f.now_ns));
+}
