@@ -75,6 +75,9 @@ bool known_code_rule(std::uint64_t address, UnwindRule& rule);
 /// Whether the bytes at `return_address` are where glibc's makecontext, or Boost's make_fcontext, lets a coroutine's
 /// first function return to. The caller checks that no call stands before. Reads memory safely.
 bool known_stack_start(std::uint64_t return_address);
+/// Whether the call that returns there is the first of a process or a thread, made by musl: its start code and the end
+/// of its clone, which have no tables. Reads memory safely.
+bool is_first_call(std::uint64_t return_address);
 /// Whether a trap stands there, which no call returns to. Reads memory safely.
 bool is_trap(std::uint64_t address);
 

@@ -34,6 +34,7 @@ public:
     }
     bool calls_on_new_stack(std::uint64_t return_address) { return flameprobe::calls_on_new_stack(return_address); }
     bool never_returns(std::uint64_t address) { return flameprobe::never_returns(address); }
+    bool is_first_call(std::uint64_t return_address) { return flameprobe::is_first_call(return_address); }
     bool leaf_register(const Cursor& cursor, unsigned number, std::uint64_t& value) const {
         value = registers_->value[number];
         return is_leaf(cursor) && value != Cursor::unknown;

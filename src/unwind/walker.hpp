@@ -22,6 +22,7 @@ namespace flameprobe {
 ///   bool leave_called(return_address, Cursor&, StackReader&)
 ///   bool calls_on_new_stack(return_address)
 ///   bool never_returns(address)
+///   bool is_first_call(return_address)
 ///   bool leaf_register(cursor, number, value&)      false where the cursor is not at the leaf
 /// frame_of_called gives the rule of the function that is called right before the return address, if one rule holds
 /// from its first instruction to its last, and `inside`, unless it is 0, lies in it; else null. leave_called moves the
@@ -252,7 +253,9 @@ private:
         }
         const Cursor here = cursor;
         const End end = no_cfi_.step(code, lookup, cursor);
-        return end && code.in_file && is_trampoline(here) ? WalkEnd::root : end;
+        return end && code.in_file && (is_trampoline(here) || (!here.interrupted && is_called_first(here)))
+                   ? WalkEnd::root
+                   : end;
     }
 
     /// Whether code without tables is where a coroutine's stack begins: it called the first function, goes on to a trap
@@ -260,6 +263,15 @@ private:
     bool is_trampoline(const Cursor& cursor) {
         return !cursor.interrupted && is_linked(cursor) && rules_.never_returns(cursor.pc) &&
                nothing_above(cursor, true);
+    }
+    /// Whether the first return address above code without tables is that of a stack's first call (musl's start code).
+    /// The true one is among the words above, so what stale words hold can only make it say no.
+    bool is_called_first(const Cursor& cursor) {
+        constexpr std::uint64_t words = 64;
+        std::uint64_t word = 0;
+        for (std::uint64_t slot = cursor.sp; slot < cursor.sp + 8 * words && stack_.word(slot, word); slot += 8)
+            if (rules_.rule(word - 1) != nullptr && rules_.follows_any_call(word)) return rules_.is_first_call(word);
+        return false;
     }
 
     /// By frame pointer, with two exceptions that go by CFI. The innermost frame: prologues, epilogues and leaf

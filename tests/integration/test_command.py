@@ -349,6 +349,39 @@ class Run(Case):
         self.assertEqual(done.returncode, 7, done.stderr)
         self.assertIn("is linked with musl, and the library with glibc: nothing can be preloaded, so it is recorded from outside", done.stderr)
 
+    def test_stacks_of_musl_are_whole(self):
+        """Its start code, and what begins its threads, have no unwind tables."""
+        self.need("musl-gcc")
+        source, made = self.directory / "threads.c", self.directory / "threads"
+        source.write_text("""#include <pthread.h>
+#include <time.h>
+static volatile unsigned long sum;
+__attribute__((noinline)) static void spin(void) {
+    struct timespec used;
+    do {
+        for (int i = 0; i < 100000; ++i) sum = sum * 33 + i;
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    } while (used.tv_sec == 0 && used.tv_nsec < 300000000);
+}
+static void* thread(void* nothing) { spin(); return nothing; }
+int main(void) {
+    pthread_t second;
+    if (pthread_create(&second, 0, thread, 0)) return 1;
+    spin();
+    return pthread_join(second, 0);
+}
+""")
+        for options in ([], ["-static"]):
+            with self.subTest(options=options):
+                self.assertEqual(run(["musl-gcc", "-O1", "-g", *options, source, "-o", made], self.directory).returncode, 0)
+                done = run([COMMAND, "run", "-F", "997", "-o", "musl", "--", made], self.directory)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                stacks = read_folded((self.directory / "musl.folded").read_text())
+                total = sum(count for _, count in stacks)
+                for called in ("main", "thread"):
+                    whole = sum(count for stack, count in stacks if stack[2:4] == [called, "spin"] and stack[1] != "[truncated]")
+                    self.assertGreater(whole, 0.48 * total, stacks)
+
     def static(self, *options):
         source, made = self.directory / "burn.c", self.directory / "burns"
         source.write_text("""#include <stdlib.h>

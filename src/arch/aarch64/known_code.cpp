@@ -72,6 +72,9 @@ bool known_stack_start(std::uint64_t return_address) {
     return clears && (second & bl_mask) == bl && a64::is_return(a64::at(return_address - 4));
 }
 
+// There musl's _start jumps to the function that calls main.
+bool is_first_call(std::uint64_t) { return false; }
+
 bool is_trap(std::uint64_t address) {
     constexpr std::uint32_t brk = 0xd4200000, brk_mask = 0xffe0001f;
     return address % 4 == 0 && (a64::at(address) & brk_mask) == brk;

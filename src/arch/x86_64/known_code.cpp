@@ -75,6 +75,20 @@ bool known_stack_start(std::uint64_t return_address) {
     return matches(code, start_context) || matches(code, finish);
 }
 
+bool is_first_call(std::uint64_t return_address) {
+    // _start: xor %rbp, %rbp; mov %rsp, %rdi; lea _DYNAMIC(%rip), %rsi; and $-16, %rsp; call _start_c
+    constexpr std::string_view process = "\x48\x31\xed\x48\x89\xe7\x48\x8d\x35????\x48\x83\xe4\xf0\xe8????"sv;
+    // __clone: xor %ebp, %ebp; pop %rdi; call *%r9; mov %eax, %edi; xor %eax, %eax; mov $60, %al; syscall; hlt
+    constexpr std::string_view thread = "\x31\xed\x5f\x41\xff\xd1\x89\xc7\x31\xc0\xb0\x3c\x0f\x05\xf4"sv;
+    constexpr std::size_t thread_call = 6;
+    std::array<char, process.size()> bytes{};
+    const auto code_at = [&](std::uint64_t address) {
+        return std::string_view(bytes.data(), read_self(address, std::as_writable_bytes(std::span(bytes))));
+    };
+    return matches(code_at(return_address - process.size()), process) ||
+           matches(code_at(return_address - thread_call), thread);
+}
+
 bool is_trap(std::uint64_t address) {
     std::array<char, 2> bytes{};
     const std::size_t size = read_self(address, std::as_writable_bytes(std::span(bytes)));

@@ -20,6 +20,7 @@ public:
     std::set<std::uint64_t> new_stacks;  // ... that is made on a new stack
     std::set<std::uint64_t> elsewhere;   // ... to a function that is not the one below
     std::set<std::uint64_t> traps;       // behind which the code leads to a trap
+    std::set<std::uint64_t> first_calls;
     std::uint64_t in_register = 0;
     std::map<std::uint64_t, UnwindRule> one_frame;   // ... to a function that has this frame throughout
     std::map<std::uint64_t, std::uint64_t> distant;  // ... to one whose frame is that far below its return address
@@ -46,6 +47,7 @@ public:
     }
     bool calls_on_new_stack(std::uint64_t address) { return new_stacks.contains(address); }
     bool never_returns(std::uint64_t address) { return traps.contains(address); }
+    bool is_first_call(std::uint64_t address) { return first_calls.contains(address); }
     bool leaf_register(const Cursor&, unsigned, std::uint64_t& value) { return (value = in_register) != 0; }
     const UnwindRule* frame_of_called(std::uint64_t address, std::uint64_t) {
         const auto found = one_frame.find(address);

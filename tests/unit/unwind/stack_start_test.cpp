@@ -88,6 +88,23 @@ TEST_CASE("code without tables that never returns is where a coroutine begins") 
     CHECK(end() == WalkEnd::no_unwind_info);
 }
 
+TEST_CASE("code without tables that the start code called has no other caller where no other return address stands") {
+    Coroutine scene;
+    scene.words.resize(200);
+    scene.words[3] = 0x3001;
+    scene.words[9] = 0x4001;
+    scene.rules.add(0x3000, RuleKind::no_cfi).in_file = true;
+    scene.rules.add(0x4000, RuleKind::no_cfi).in_file = true;
+    scene.rules.calls = {0x3001, 0x4001, 0x5001};
+    scene.rules.first_calls = {0x4001};
+    CHECK(addresses(scene.go()) == Addresses{0x1000, 0x2000, 0x3000});
+    CHECK(scene.walk.end == WalkEnd::root);
+    scene.words[6] = 0x5001;
+    scene.rules.add(0x5000, RuleKind::no_cfi).in_file = true;
+    CHECK(addresses(scene.go()) == Addresses{0x1000, 0x2000, 0x3000});
+    CHECK(scene.walk.end == WalkEnd::no_unwind_info);
+}
+
 TEST_CASE("a leaf without tables may return by a register, and to a coroutine that is certain") {
     Coroutine scene;
     scene.cursor.pc = 0x4000;

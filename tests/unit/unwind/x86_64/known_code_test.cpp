@@ -10,6 +10,7 @@
 #include "unwind/code_bytes.hpp"
 
 using namespace flameprobe;
+using namespace std::string_literals;
 using namespace std::string_view_literals;
 
 namespace {
@@ -46,6 +47,20 @@ TEST_CASE("where glibc and Boost let a coroutine return to is known by its bytes
     CHECK(known("\x48\x31\xff\xe8\x49\xfe\xff\xff\xf4\x0f\x1f\x84\x00\x00"sv));
     CHECK(!known("\x48\x31\xff\xe8\x49\xfe\xff\xff\xc3\x0f\x1f\x84\x00\x00"sv));  // goes on to return
     CHECK(!known("\x48\x89\xdc\x48\x8b\x3c\x24\x48\x85\xff\xc3\x08\xe8\x0f\xf6"sv));
+}
+
+TEST_CASE("musl's first calls of processes and threads are known by their bytes") {
+    const std::string process = "\x48\x31\xed\x48\x89\xe7\x48\x8d\x35\xc8\xef\xbf\xff\x48\x83\xe4\xf0\xe8\x0f\0\0\0"s;
+    const std::string thread = "\x31\xed\x5f\x41\xff\xd1\x89\xc7\x31\xc0\xb0\x3c\x0f\x05\xf4"s;
+    const auto known = [](const std::string& code, std::size_t call_ends) {
+        const std::string bytes = std::string(32, '\x90') + code + std::string(32, '\x90');
+        return is_first_call(reinterpret_cast<std::uint64_t>(bytes.data()) + 32 + call_ends);
+    };
+    CHECK(known(process, process.size()));
+    CHECK(known(thread, 6));
+    CHECK_FALSE(known(process, process.size() - 1));
+    CHECK_FALSE(known(thread, 5));
+    CHECK_FALSE(known(thread.substr(0, thread.size() - 1), 6));
 }
 
 TEST_CASE("traps are what no call returns to") {
