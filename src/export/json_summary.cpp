@@ -259,6 +259,8 @@ void write_json(const NamedProfile& profile, const ByteSink& out) {
     all["answers"] = Json::array();
     for (const Answer& one : answers(profile))
         all["answers"].push_back({{"event", one.event}, {"sentence", one.sentence}});
+    for (const WaitReason& one : wait_reasons(profile))
+        all["waits"].push_back({{"ns", one.ns}, {"share", one.share}, {"sentence", one.sentence}});
     if (profile.has_run) {
         all["run"] = run(profile);
         all["sampling"] = sampling(profile);

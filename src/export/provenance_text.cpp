@@ -42,6 +42,8 @@ private:
         add("complete", profile_.summary.complete ? "yes" : "no");
         for (const Answer& one : answers(profile_))
             add(one.event == short_event_name(profile_.run.event) ? "answer" : "answer " + one.event, one.sentence);
+        for (const WaitReason& one : wait_reasons(profile_))
+            add("waiting", one.share + ", " + duration_text(one.ns) + ": " + one.sentence);
     }
     void facts() {
         for (const RunFact& fact : profile_.run.facts) add(fact.name, fact.value);

@@ -26,6 +26,19 @@ std::string answer(const NamedProfile& profile);
 /// Of all of the profile's events, its own first.
 std::vector<Answer> answers(const NamedProfile& profile);
 
+/// A share of the threads' time that was waited for one reason at one place.
+struct WaitReason {
+    std::string share;     // "39 %"
+    std::uint64_t ns = 0;  // of all threads together
+    std::string sentence;  // "waited for `big`, held by worker-2 in rebuild"
+};
+
+/// Of the waiting time among the profile's events: first, the longest before the others, what somebody can change, then
+/// waits for work, what is not known and `[preempted]`. Those below half a percent of the threads' time are left out,
+/// and those below a twentieth that were seen less than five times; at most 20. Empty if the profile has no waiting
+/// time.
+std::vector<WaitReason> wait_reasons(const NamedProfile& profile);
+
 /// Whether samples are too few for any answer.
 bool has_few_samples(const NamedProfile& profile);
 

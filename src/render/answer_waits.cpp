@@ -11,6 +11,7 @@
 #include "render/function_totals.hpp"
 #include "render/kernel_work.hpp"
 #include "render/plain_name.hpp"
+#include "render/run_facts.hpp"
 #include "render/story.hpp"
 #include "render/text.hpp"
 #include "render/wait_cause.hpp"
@@ -20,7 +21,8 @@ namespace flameprobe {
 namespace {
 
 constexpr std::uint64_t least_looks = 5;
-constexpr double least_share = .02;
+constexpr double least_share = .02, least_listed = .005, long_wait = .05;
+constexpr std::size_t most_listed = 20;
 
 /// Waits for one reason at one place.
 struct Waits {
@@ -41,22 +43,13 @@ public:
             if (threads_.contains(account.thread)) ran_ += account.cpu_ns;
     }
 
-    std::string tell() {
-        std::uint64_t all = ran_;
-        std::vector<Waits> found;
-        for (const auto& [key, waits] : waits_) {
-            all += waits.weight;
-            if (waits.kind != WaitKind::not_known) found.push_back(waits);
-        }
-        const auto last = [](const Waits& one) { return one.kind >= WaitKind::idle; };
-        std::ranges::stable_sort(
-            found, [&](const Waits& a, const Waits& b) { return last(a) != last(b) ? !last(a) : a.weight > b.weight; });
+    std::string tell() const {
+        const std::uint64_t all = whole();
         std::string text = "of " + count_text(threads_.size()) + (threads_.size() == 1 ? " thread's " : " threads' ") +
                            short_time(all) + " " + whole_percent(ran_, all) + " ran";
         bool first = true;
-        for (const Waits& one : found) {
-            if (one.looks < least_looks || static_cast<double>(one.weight) < least_share * static_cast<double>(all))
-                continue;
+        for (const Waits& one : in_order()) {
+            if (one.kind == WaitKind::not_known || one.looks < least_looks || !has(one, least_share)) continue;
             for (const std::string& told : {told_of(one, true), told_of(one, false)}) {
                 const std::string more = (first ? "; " : ", ") + whole_percent(one.weight, all) + " " + told;
                 if (columns(text + more) > longest_answer) continue;
@@ -68,7 +61,47 @@ public:
         return text;
     }
 
+    std::vector<WaitReason> reasons() const {
+        std::vector<WaitReason> list;
+        for (const Waits& one : in_order()) {
+            // So much in a few looks is no estimate from many short waits, but the length of a long one. How long
+            // threads had no CPU is the kernel's account, whatever was seen of it.
+            if (one.looks < least_looks && one.kind != WaitKind::preempted && !has(one, long_wait)) continue;
+            std::string sentence = told_of(one, true);
+            const auto same = std::ranges::find(list, sentence, &WaitReason::sentence);
+            if (same != list.end())
+                same->ns += one.weight;
+            else
+                list.push_back({{}, one.weight, std::move(sentence)});
+        }
+        const std::uint64_t all = whole();
+        for (WaitReason& one : list) one.share = whole_percent(one.ns, all);
+        std::erase_if(list, [&](const WaitReason& one) {
+            return static_cast<double>(one.ns) < least_listed * static_cast<double>(all);
+        });
+        list.resize(std::min(list.size(), most_listed));
+        return list;
+    }
+
 private:
+    /// The time of all threads.
+    std::uint64_t whole() const {
+        std::uint64_t all = ran_;
+        for (const auto& [key, waits] : waits_) all += waits.weight;
+        return all;
+    }
+    std::vector<Waits> in_order() const {
+        std::vector<Waits> list;
+        for (const auto& [key, waits] : waits_) list.push_back(waits);
+        const auto place = [](const Waits& one) { return std::max(one.kind, WaitKind::process); };
+        std::ranges::stable_sort(list, [&](const Waits& a, const Waits& b) {
+            return place(a) != place(b) ? place(a) < place(b) : a.weight > b.weight;
+        });
+        return list;
+    }
+    bool has(const Waits& one, double least) const {
+        return static_cast<double>(one.weight) >= least * static_cast<double>(whole());
+    }
     void add(const NamedCount& count) {
         if (count.weight == 0 || count.node == 0) return;
         threads_.insert(count.thread);
@@ -117,6 +150,8 @@ private:
                 return waits.what == "futex" ? "idle" + in : "idle in " + waits.what;
             case WaitKind::preempted:
                 return "had no CPU";
+            case WaitKind::not_known:
+                return waits.what;
             default:
                 return "in " + waits.what + (in.empty() ? "" : ", called by " + waits.where);
         }
@@ -139,5 +174,10 @@ private:
 }  // namespace
 
 std::string answer_of_waits(const NamedProfile& profile) { return WaitTeller(profile).tell(); }
+
+std::vector<WaitReason> wait_reasons(const NamedProfile& profile) {
+    const NamedProfile* const waiting = waiting_event(profile);
+    return waiting == nullptr ? std::vector<WaitReason>() : WaitTeller(*waiting).reasons();
+}
 
 }  // namespace flameprobe

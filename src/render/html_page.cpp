@@ -154,8 +154,8 @@ Result<void> write_page(const NamedProfile& profile, const FlameGraphOptions& op
         elements += data_elements("-" + other.run.event, *its);
     }
     const std::string title = page_xml(text.title), subtitle = page_xml(text.subtitle), answer = page_xml(text.answer);
-    const std::string facts =
-        lock_markup(profile) + page_facts(text.facts, data->min_width, text.heading, process_rows(profile));
+    const std::string facts = wait_markup(profile) + lock_markup(profile) +
+                              page_facts(text.facts, data->min_width, text.heading, process_rows(profile));
     PageTemplate()
         .set("@TITLE@", title)
         .set("@SUBTITLE@", subtitle)

@@ -13,13 +13,6 @@ namespace {
 
 constexpr std::string_view held_by = "[held by ";
 
-const NamedProfile* waiting_event(const NamedProfile& profile) {
-    if (counts_waiting(profile.run)) return &profile;
-    for (const NamedProfile& other : profile.others)
-        if (counts_waiting(other.run)) return &other;
-    return nullptr;
-}
-
 bool is_note(const NamedProfile& profile, NodeId node, bool (*wanted)(std::string_view)) {
     const Function& function = profile.function(node);
     return function.kind == FrameKind::note && wanted(profile.strings.view(function.name));
@@ -87,6 +80,13 @@ private:
 
 }  // namespace
 
+const NamedProfile* waiting_event(const NamedProfile& profile) {
+    if (counts_waiting(profile.run)) return &profile;
+    for (const NamedProfile& other : profile.others)
+        if (counts_waiting(other.run)) return &other;
+    return nullptr;
+}
+
 std::vector<LockRow> lock_table(const NamedProfile& profile) {
     const NamedProfile* const waiting = waiting_event(profile);
     return waiting == nullptr ? std::vector<LockRow>() : LockTable(*waiting).rows();
@@ -108,7 +108,7 @@ std::map<std::uint32_t, std::vector<std::string>> deadlocked_stacks(const NamedP
 
 std::string lock_text(const LockRow& row) {
     constexpr std::size_t most_holders = 3, most_frames = 4;
-    std::string text = row.lock + " " + duration_text(row.waited_ns);
+    std::string text = clean_text(short_name(row.lock)) + " " + duration_text(row.waited_ns);
     if (row.waits) text += " in about " + count_text(*row.waits) + (*row.waits == 1 ? " wait" : " waits");
     if (row.longest_ns) text += ", the longest " + duration_text(*row.longest_ns);
     for (std::size_t at = 0; at < std::min(row.holders.size(), most_holders); ++at) {
@@ -116,7 +116,7 @@ std::string lock_text(const LockRow& row) {
         text += (at == 0 ? "; held by " : ", by ") + holder.holder + " (" + duration_text(holder.ns);
         const std::size_t shown = std::min(holder.frames.size(), most_frames);
         for (std::size_t from_leaf = 0; from_leaf < shown; ++from_leaf)
-            text += (from_leaf == 0 ? ": " : " < ") + holder.frames[holder.frames.size() - 1 - from_leaf];
+            text += (from_leaf == 0 ? ": " : " < ") + short_name(holder.frames[holder.frames.size() - 1 - from_leaf]);
         text += ")";
     }
     if (row.holders.size() > most_holders)

@@ -26,6 +26,9 @@ struct Preview {
 Result<Preview> preview_markup(const NamedProfile& profile, const Palette& palette, const FlameGraphOptions& options,
                                bool colored);
 
+/// What the threads waited for (wait_reasons()); empty if that was not measured.
+std::string wait_markup(const NamedProfile& profile);
+
 /// Which locks were waited for, how long, and what their holders did; empty if no holder is known.
 std::string lock_markup(const NamedProfile& profile);
 

@@ -1,5 +1,7 @@
 #include <algorithm>
 
+#include "render/answer.hpp"
+#include "render/describe.hpp"
 #include "render/page_parts.hpp"
 #include "render/run_facts.hpp"
 #include "render/text.hpp"
@@ -8,6 +10,7 @@ namespace flameprobe {
 namespace {
 
 constexpr std::size_t most_rows = 50, most_stacks = 5, longest_cell = 600;
+constexpr std::size_t most_open = 5;  // rows that leave the graph its room
 
 std::string cell(std::string_view text) {
     std::string out = "<td>";
@@ -19,12 +22,12 @@ std::string cell(std::string_view text) {
 std::string stack_text(const HolderStack& holder) {
     std::string text = duration_text(holder.ns) + " " + holder.holder + ": ";
     for (auto frame = holder.frames.rbegin(); frame != holder.frames.rend(); ++frame)
-        text += (frame == holder.frames.rbegin() ? "" : " < ") + *frame;
+        text += (frame == holder.frames.rbegin() ? "" : " < ") + short_name(*frame);
     return std::string(shorten(text, longest_cell));
 }
 
 std::string row_markup(const LockRow& row) {
-    std::string out = "<tr>" + cell(row.lock) + cell(duration_text(row.waited_ns)) +
+    std::string out = "<tr>" + cell(short_name(row.lock)) + cell(duration_text(row.waited_ns)) +
                       cell(row.waits ? count_text(*row.waits) : "") +
                       cell(row.longest_ns ? duration_text(*row.longest_ns) : "") + "<td>";
     const std::size_t shown = std::min(row.holders.size(), most_stacks);
@@ -43,6 +46,18 @@ std::string row(const ProcessShare& process, std::uint64_t all) {
 }
 
 }  // namespace
+
+std::string wait_markup(const NamedProfile& profile) {
+    const auto reasons = wait_reasons(profile);
+    if (reasons.empty()) return {};
+    std::string out = std::string("<details class=\"facts waits\"") +
+                      (counts_waiting(profile.run) && reasons.size() <= most_open ? " open" : "") +
+                      "><summary>What the threads waited for</summary><table>\n"
+                      "<tr><th>share</th><th>time</th><th></th></tr>\n";
+    for (const WaitReason& one : reasons)
+        out += "<tr>" + cell(one.share) + cell(duration_text(one.ns)) + cell(one.sentence) + "</tr>\n";
+    return out + "</table></details>";
+}
 
 std::string lock_markup(const NamedProfile& profile) {
     const auto rows = lock_table(profile);

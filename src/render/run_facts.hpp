@@ -48,6 +48,8 @@ struct LockRow {
     std::vector<HolderStack> holders;  // the longest first
 };
 
+/// The profile itself, or the one of its other events, that has waiting time; null if there is none.
+const NamedProfile* waiting_event(const NamedProfile& profile);
 /// The one that was waited for longest first. Of the waiting time among the profile's events; empty if there is none.
 std::vector<LockRow> lock_table(const NamedProfile& profile);
 /// Of the threads of deadlocks, by tid: the frames below which each waits for ever, leaf first.

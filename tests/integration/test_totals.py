@@ -399,7 +399,13 @@ class Totals(Case):
                 top = render("--event", event, file, "--unfold", "--top", "1000").stdout.splitlines()
                 self.assertTrue(top[0].startswith(f"{duration(whole)} of {what} in "), top[0])
                 share = lambda part: f"{100 * part / whole:.2f}%"
-                self.assertEqual([re.match(r" *(\S+ \S+) +(\S+%) +(\S+ \S+) +(\S+%)  ", line).groups() for line in top[3:]],
+                # What was waited for is a list of sentences, the same everywhere.
+                waits = [[one["share"], duration(one["ns"]), one["sentence"]] for one in told["waits"]]
+                self.assertIn("slept", [sentence.partition(" in ")[0] for _, _, sentence in waits])
+                self.assertEqual([re.fullmatch(r" *(\S+ %) +(\S+ \S+)  (.*)", line).groups() for line in top[2:2 + len(waits)]], [tuple(one) for one in waits])
+                listed = re.search(r'<details class="facts waits".*?</details>', html, re.DOTALL).group()
+                self.assertEqual([re.findall("<td>(.*?)</td>", row) for row in listed.split("<tr>")[2:]], waits)
+                self.assertEqual([re.match(r" *(\S+ \S+) +(\S+%) +(\S+ \S+) +(\S+%)  ", line).groups() for line in top[3 + len(waits):]],
                                  [(duration(row["self_ns"]), share(row["self_ns"]), duration(row["total_ns"]), share(row["total_ns"])) for row in told["functions"]])
                 boxes = re.findall(r"<g class=[^>]*><title>([^<\n]*)\n([^<\n]*)", svg)
                 drawn_once = Counter(html_module.unescape(name) for name, _ in boxes)

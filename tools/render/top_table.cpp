@@ -62,6 +62,9 @@ std::string top_table(const NamedProfile& profile, std::uint64_t rows, SortBy so
     std::string out = default_subtitle(profile) + "\n";
     for (const std::string& line : {answer(profile), rest_text(table)})
         if (!line.empty()) out += line + "\n";
+    if (counts_waiting(profile.run))
+        for (const WaitReason& one : wait_reasons(profile))
+            out += right_aligned(one.share, 5) + right_aligned(duration_text(one.ns), 13) + "  " + one.sentence + "\n";
     out += right_aligned("self", 12) + right_aligned("", 9) + right_aligned("total", 12) + right_aligned("", 9) +
            (profile.has_ages ? right_aligned("mean age", 11) + right_aligned("oldest", 11) : "") + "  function\n";
     for (std::size_t i = 0; i < shown; ++i) {

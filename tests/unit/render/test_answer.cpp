@@ -70,6 +70,24 @@ TEST_CASE("the answer of a real program is what a person would say of its pictur
     }
 }
 
+TEST_CASE("what threads waited for is a list of sentences, what can be changed before the rest") {
+    const auto told = [](const char* name) {
+        std::string list;
+        for (const WaitReason& one : wait_reasons(kept(name))) list += one.share + " " + one.sentence + "\n";
+        return list;
+    };
+    CHECK(told("locks-waits") ==
+          "39 % waited for `big`, held by worker-2 in rebuild\n25 % slept in main\n14 % slept in rebuild\n"
+          "20 % idle in main\n1 % had no CPU\n");
+    CHECK(told("pool-waits") ==
+          "22 % slept in main\n10 % in read, called by ask_backend\n2 % in read, called by main\n"
+          "64 % idle in Queue::pop\n1 % had no CPU\n");
+    CHECK(told("redis-waits") ==
+          "50 % idle\n24 % idle in epoll_wait\n1 % had no CPU\n");
+    CHECK(told("python-waits") == "48 % slept\n47 % waited for other processes\n1 % had no CPU\n");
+    CHECK(wait_reasons(kept("table")).empty());
+}
+
 TEST_CASE("the answer's figures are those of the table of functions") {
     const NamedProfile profile = kept("table");
     const Totals totals = function_totals(profile);
