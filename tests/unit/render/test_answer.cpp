@@ -82,8 +82,7 @@ TEST_CASE("what threads waited for is a list of sentences, what can be changed b
     CHECK(told("pool-waits") ==
           "22 % slept in main\n10 % in read, called by ask_backend\n2 % in read, called by main\n"
           "64 % idle in Queue::pop\n1 % had no CPU\n");
-    CHECK(told("redis-waits") ==
-          "50 % idle\n24 % idle in epoll_wait\n1 % had no CPU\n");
+    CHECK(told("redis-waits") == "50 % idle\n24 % idle in epoll_wait\n1 % had no CPU\n");
     CHECK(told("python-waits") == "48 % slept\n47 % waited for other processes\n1 % had no CPU\n");
     CHECK(wait_reasons(kept("table")).empty());
 }
