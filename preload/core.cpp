@@ -99,6 +99,10 @@ void open_once() {
     const OwnAllocations own;
     void* handle = open_core();
     if (handle == nullptr) {
+        // A program of musl, which a program of the run has executed: it runs as alone.
+        if (environment_at_load().has_name("FLAMEPROBE_ROOT") &&
+            ::dlsym(RTLD_DEFAULT, "gnu_get_libc_version") == nullptr)
+            return;
         const char* why = ::dlerror();
         return complain("libflameprobe-core.so cannot be loaded: ",
                         why != nullptr ? why : "it is not beside libflameprobe.so");

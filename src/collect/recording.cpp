@@ -255,15 +255,15 @@ Result<void> Recording::suspend() {
 Result<void> Recording::close() {
     pause();
     pipeline_.settle_all();
-    if (const std::string advice = copy_advice(pipeline_.summary(), run_.stack_bytes, how_.most_stack_bytes);
-        !advice.empty())
-        remark(advice);
     for (const auto& thread : std::exchange(ended_, {})) pipeline_.ledger().thread_ended(thread);
     // Of a process that no sample hit, less than a period is nothing to draw.
     if (const std::uint64_t used = used_ns(); pipeline_.summary().samples != 0 || used >= run_.period_ns) {
         const std::uint64_t no_samples = pipeline_.ledger().write_rests(used);
         if (run_.period_ns != 0) set_counter("records lost that were no samples", no_samples / run_.period_ns);
     }
+    missing_ = what_is_missing(pipeline_.summary(), run_.period_ns == 0 ? 0 : pipeline_.ledger().not_sampled_ns(),
+                               run_.stack_bytes, how_.most_stack_bytes);
+    if (!missing_.empty()) remark(missing_);
     if (off_cpu_) off_cpu_->settle_all();
     if (outside_ != nullptr) outside_->settle_all();
     if (!has_content()) {
@@ -275,14 +275,27 @@ Result<void> Recording::close() {
     return flush();
 }
 
-std::string copy_advice(const Summary& summary, std::uint32_t copied, std::uint32_t most) {
+std::string what_is_missing(const Summary& summary, std::uint64_t not_sampled_ns, std::uint32_t copied,
+                            std::uint32_t most) {
     constexpr std::uint64_t few = 20, part = 20;  // a twentieth
     constexpr std::uint32_t largest = 1 << 20;
-    const std::uint64_t cut = summary.continuation_rejected, all = summary.hits;
-    if (cut < few || cut * part < all || copied >= largest) return {};
-    return std::to_string(cut * 100 / all) + " % of the stacks are deeper than the " + std::to_string(copied) +
-           " bytes that are copied, and [truncated]: " + (most < largest ? "FLAMEPROBE_ENGINE=timer " : "") +
-           "FLAMEPROBE_STACK=" + std::to_string(largest) + " copies more";
+    const std::uint64_t cut = summary.continuation_rejected, hits = summary.hits;
+    const std::uint64_t all = summary.samples + summary.lost + not_sampled_ns;
+    if (hits < few) return {};
+    const auto share = [](std::uint64_t some, std::uint64_t every) {
+        return std::to_string(some * 100 / every) + " %";
+    };
+    if (summary.lost * part >= all)
+        return share(summary.lost, all) +
+               " of the time is [lost], since there was no room for samples: a lower FLAMEPROBE_FREQ loses less";
+    if (cut >= few && cut * part >= hits && copied < largest)
+        return share(cut, hits) + " of the stacks are deeper than the " + std::to_string(copied) +
+               " bytes that are copied, and [truncated]: " + (most < largest ? "FLAMEPROBE_ENGINE=timer " : "") +
+               "FLAMEPROBE_STACK=" + std::to_string(largest) + " copies more";
+    if (not_sampled_ns * part >= all)
+        return share(not_sampled_ns, all) +
+               " of the time is [not sampled], in threads that ran too briefly: a higher FLAMEPROBE_FREQ takes more";
+    return {};
 }
 
 }  // namespace flameprobe

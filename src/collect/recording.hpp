@@ -95,6 +95,8 @@ public:
     Result<void> flush();
     /// Like flush, for good: CPU time that could not be sampled gets its frame, and the summary says "complete".
     Result<void> close();
+    /// What is not whole, by more than a twentieth, and what helps: one sentence, known once it is closed.
+    const std::string& missing() const { return missing_; }
     void remark(const std::string& text) { pipeline_.summary().counters[std::string(counter::note) + text] = 1; }
     /// The memory of the event source, which counts as ours: the most of which it tells.
     void has_buffers(std::uint64_t bytes) { buffer_bytes_ = std::max(buffer_bytes_, bytes); }
@@ -163,10 +165,12 @@ private:
     bool counted_any_ = false;
     std::uint64_t duration_ns_ = 0, process_cpu_ns_ = 0, own_cpu_ns_ = 0;
     std::vector<EndedThread> ended_;  // reported in the last round
+    std::string missing_;
 };
 
-/// What to say where many stacks went on beyond the bytes that are `copied` of them, the engine's `most`: one sentence
-/// with the setting that copies more, or nothing where few stacks were cut.
-std::string copy_advice(const Summary& summary, std::uint32_t copied, std::uint32_t most);
+/// What more than a twentieth of a profile lacks, and the setting that helps: one sentence, or nothing. Stacks may have
+/// gone on beyond the bytes that were `copied` of them; the engine copies at most `most`.
+std::string what_is_missing(const Summary& summary, std::uint64_t not_sampled_ns, std::uint32_t copied,
+                            std::uint32_t most);
 
 }  // namespace flameprobe

@@ -274,6 +274,8 @@ void Sampling::finish() {
     if (crash_record_.written()) profile().died(crash_record_);
     if (auto closed = profile().close(); !closed && !broken()) log_.warning(closed.error().message);
     engine_.source.reset();
+    // Where another program draws, that says it.
+    if (!profile().missing().empty() && !options_.formats.empty()) log_.message(profile().missing());
     profiles_.write_results();
 }
 

@@ -149,6 +149,12 @@ bool is_of_this_boot(const RunInfo& run) {
     return same_host && started >= booted && started <= now;
 }
 
+/// Code that a process had compiled before it forked has its names in that one's map only.
+bool has_perf_map(std::uint32_t pid) {
+    struct stat status {};
+    return pid > 1 && stat(("/tmp/perf-" + std::to_string(pid) + ".map").c_str(), &status) == 0;
+}
+
 /// /tmp/perf-PID.map was written after the run's start, and so not by an earlier process with the same pid.
 bool has_own_perf_map(const RunInfo& run) {
     struct stat status {};
@@ -198,7 +204,8 @@ SymbolizeOptions with_provenance(SymbolizeOptions options, const RunInfo& run) {
     if (elsewhere && options.root_of) options.root = options.root_of(run);
     options.start_monotonic_ns = run.start_monotonic_ns;
     options.same_boot = options.same_boot || is_of_this_boot(run) || same_boot(run.place, here);
-    if (options.pid == 0 && options.same_boot && !elsewhere && has_own_perf_map(run)) options.pid = run.pid;
+    if (options.pid == 0 && options.same_boot && !elsewhere)
+        options.pid = has_own_perf_map(run) ? run.pid : has_perf_map(run.parent_pid) ? run.parent_pid : 0;
     return options;
 }
 

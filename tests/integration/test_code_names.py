@@ -159,6 +159,17 @@ class CodeNames(Case):
                         # A third each; where one has another's name, none or two.
                         self.assertAlmostEqual(hits / every, 1 / 3, delta=0.02 + 4.5 * math.sqrt(2 / 9 / every), msg=name)
 
+    def test_run_time_code_that_a_parent_compiled(self):
+        """Its names are in the map of the process that it was forked from."""
+        for engine in ENGINES:
+            with self.subTest(engine=engine):
+                place = self.fresh_directory(f"forked-{engine}")
+                ran = run([target("jitted"), "forked"], place, profiled(OUT=place / "x", FREQ=499, ENGINE=engine, FORMAT="folded", KERNEL="off"))
+                self.addCleanup(Path(f"/tmp/perf-{ran.pid}.map").unlink)
+                self.assertEqual(ran.returncode, 0, ran.stderr)
+                for stacks in (read_folded((place / "x.folded").read_text()), folded(place / "x.fprobe")):
+                    self.assert_leaves(stacks, ("made_before_the_fork",))
+
     def test_unwind_tables_in_a_separate_debug_file(self):
         """.debug_frame, where a program has no .eh_frame: of its own debug file, and of no other."""
         self.need("objcopy")

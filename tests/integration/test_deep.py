@@ -126,6 +126,16 @@ class Deep(Case):
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.assertNotIn("% of the time is [truncated]", ran.stderr)
 
+    def test_a_preloaded_hosts_log_says_what_is_missing(self):
+        directory = self.fresh_directory("log")
+        for program, said in (([target("deep"), "callers", "224", "1"], r"% of the stacks are deeper .* copies more"),
+                              ([target("deep"), "tree", "20000", "0.3"], None)):
+            log = directory / "log"
+            ran = run(program, directory, profiled(FREQ=499, FORMAT="folded", LOG=log, STACK=262144 if said is None else 8192))
+            self.assertEqual(ran.returncode, 0, ran.stderr)
+            self.assertEqual(bool(re.search(said or "% of the", log.read_text())), said is not None, log.read_text())
+            log.unlink()
+
     def test_rings_take_what_the_kernel_copies(self):
         directory = self.fresh_directory("ring")
         ran = run([target("deep"), "tree", 20000, 0.3], directory, profiled(ENGINE="ring", STACK=262144))

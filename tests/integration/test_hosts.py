@@ -281,6 +281,9 @@ class Lives(HostCase):
         built = run(["musl-gcc", "-o", self.directory / "musl", self.directory / "musl.c"], self.directory)
         self.assertEqual(built.returncode, 0, built.stderr)
         self.beside([self.directory / "musl"], "ran", {"FREQ": 997, "FORMAT": "none"})
+        # Of a run's child not a word.
+        shell = run(["/bin/sh", "-c", f"{self.directory / 'musl'}; exit $?"], self.directory, profiled(FORMAT="none"))
+        self.assertEqual((shell.returncode, shell.stdout, shell.stderr), (3, "here\n", ""))
 
 
 class OrdinaryUser(HostCase):

@@ -1,9 +1,11 @@
 // As a just-in-time compiler: puts one function after the other at the same address, for as long each, and writes a
 // dump of what came when. jitted DIRECTORY private|shared|memfd
+// jitted forked: compiles one function, writes /tmp/perf-PID.map, and runs it in a forked child only.
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -44,7 +46,28 @@ static char* memory_for_code(const char* kind) {
     return ftruncate(file, code_size) != 0 ? MAP_FAILED : mmap(NULL, code_size, all, MAP_SHARED, file, 0);
 }
 
+static int run_in_child(void) {
+    char path[64];
+    char* const code = memory_for_code("private");
+    if (code == MAP_FAILED || snprintf(path, sizeof path, "/tmp/perf-%d.map", getpid()) < 0) return 1;
+    memcpy(code, (const char*)(size_t)template_code, code_size);
+    FILE* const map = fopen(path, "w");
+    if (map == NULL || fprintf(map, "%lx %x made_before_the_fork\n", (unsigned long)(size_t)code, code_size) < 0 ||
+        fclose(map) != 0)
+        return 1;
+    const pid_t child = fork();
+    if (child == 0) {
+        unsigned long sum = 0;
+        const uint64_t end = now(CLOCK_PROCESS_CPUTIME_ID) + 300000000;
+        while (now(CLOCK_PROCESS_CPUTIME_ID) < end) sum += ((unsigned long (*)(unsigned long))(size_t)code)(300000);
+        return sum == 1;
+    }
+    int status = 1;
+    return child < 0 || waitpid(child, &status, 0) != child || status != 0;
+}
+
 int main(int count, char** arguments) {
+    if (count == 2 && strcmp(arguments[1], "forked") == 0) return run_in_child();
     char path[4096];
     if (count != 3 || snprintf(path, sizeof path, "%s/jit-%d.dump", arguments[1], getpid()) < 0) return 2;
     FILE* const dump = fopen(path, "w+");
