@@ -161,6 +161,19 @@ class Provenance(Recorded):
         self.assertEqual(self.names(), {"notes.txt", "notes.svg"})
 
 
+class Comment(Recorded):
+    def test_a_comment_of_one_profile(self):
+        told = render(self.profile, "--for", "github")
+        self.assertEqual(told.returncode, 0, told.stderr)
+        self.assertEqual(told.stdout.splitlines()[0].strip("*").replace("\\", ""), json.loads(render(self.profile, "-f", "json", "-o", "-").stdout)["answers"][0]["sentence"])
+        self.assertEqual(render(self.profile, "--for", "github", "-o", self.directory / "comment.md").stdout, "")
+        self.assertEqual((self.directory / "comment.md").read_text(), told.stdout)
+        for other in (["--diff", self.profile], ["--top", "3"]):
+            refused = render(self.profile, "--for", "github", *other)
+            self.assertEqual(refused.returncode, 2)
+            self.assertIn("--for github makes a comment of one profile", refused.stderr)
+
+
 class Archive(Recorded):
     def test_names_lines_and_inlined_functions_outlive_the_binary(self):
         archived, moved = self.directory / "archived.fprobe", self.directory / "gone"

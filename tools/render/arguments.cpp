@@ -58,9 +58,11 @@ Problem width(Arguments& into, const Text& text) {
     return problem.empty() && !possible ? "give 300 to 20000 pixels" : problem;
 }
 
-/// A picture in a page of text: as wide as GitHub's column, so that labels keep their size.
+/// A picture in a page of text: as wide as GitHub's column, so that labels keep their size. Or a comment, in words.
 Problem picture_for(Arguments& into, const Text& place) {
-    if (place != "readme") return "'" + place + "' is not readme";
+    if (place == "github") into.comment = true;
+    if (place == "github") return {};
+    if (place != "readme") return "'" + place + "' is neither readme nor github";
     into.graph.width = 840;
     into.graph.min_width = 0.5;
     into.graph.brief = true;
@@ -143,6 +145,8 @@ std::optional<Error> contradiction(const Arguments& arguments) {
     if (arguments.inputs.empty()) return Error{"name at least one input"};
     if (arguments.diff && arguments.inputs.size() != 2) return Error{"--diff takes two inputs: before and after"};
     if (arguments.tree && (arguments.diff || arguments.archive)) return Error{"--tree makes one picture of its inputs"};
+    if (arguments.comment && (arguments.diff || arguments.archive || arguments.top || arguments.by_scope))
+        return Error{"--for github makes a comment of one profile; flameprobe compare A B -o x.md makes one of two"};
     if (arguments.fail_above && !arguments.diff) return Error{"--fail-above belongs to --diff"};
     if (!arguments.per.empty() && !arguments.diff) return Error{"--per belongs to --diff"};
     if (arguments.source && (arguments.diff || arguments.archive))

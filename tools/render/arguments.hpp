@@ -37,6 +37,7 @@ struct Arguments {
     bool tree = false;        // the process is the first frame
     bool info = false;
     bool by_scope = false;
+    bool comment = false;  // Markdown for GitHub
     bool archive = false;
     bool diff = false;
     std::optional<double> fail_above;  // percentage points

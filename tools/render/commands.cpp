@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/printed.hpp"
+#include "comment.hpp"
 #include "export/output_file.hpp"
 #include "inputs.hpp"
 #include "page_sources.hpp"
@@ -38,11 +39,12 @@ void describe_selection(Arguments& arguments) {
 }
 
 bool only_text(const Arguments& arguments) {
-    return arguments.info || ((arguments.top || arguments.by_scope) && arguments.output.empty());
+    return arguments.info || arguments.comment || ((arguments.top || arguments.by_scope) && arguments.output.empty());
 }
 
 /// The format to write; for an image the SVG that it is drawn from.
 Result<Format> output_format(Arguments& arguments) {
+    if (arguments.comment) return Format::folded;  // nothing but its text is written
     if (!arguments.format && !arguments.image) arguments.image = image_by_path(arguments.output);
     if (arguments.image) return Format::svg;
     if (arguments.format) return *arguments.format;
@@ -50,6 +52,14 @@ Result<Format> output_format(Arguments& arguments) {
     auto format = format_by_path(arguments.output);
     if (!format) return Error{format.error().message + ", .png, .pdf; or say --format"};
     return format;
+}
+
+int print_comment(const NamedProfile& profile, const Arguments& arguments) {
+    if (arguments.output.empty()) return print(comment_text(profile));
+    OutputFile file(arguments.output);
+    file.write(comment_text(profile));
+    const auto written = file.commit();
+    return written ? done : complain(failed, written.error().message);
 }
 
 int print_tables(const NamedProfile& profile, const Arguments& arguments) {
@@ -116,6 +126,7 @@ int write_selected(const NamedProfile& profile, const Arguments& arguments, Form
                         (arguments.graph.subtitle.empty() ? "" : " in what was chosen: " + arguments.graph.subtitle) +
                         (arguments.filter.thread.empty() ? "" : threads_of(profile)));
     }
+    if (arguments.comment) return print_comment(profile, arguments);
     if (const int status = print_tables(profile, arguments); status != done || only_text(arguments)) return status;
     FlameGraphOptions graph = arguments.graph;
     PageSource source;
@@ -166,7 +177,7 @@ int render_command(Arguments& arguments) {
     }
     Progress progress;
     auto profile = load_inputs(arguments.inputs, arguments, progress);
-    const bool all_events = arguments.info || (!only_text(arguments) && holds_all_events(*format));
+    const bool all_events = arguments.info || arguments.comment || (!only_text(arguments) && holds_all_events(*format));
     if (profile && all_events && arguments.filter.event.empty()) {
         if (auto others = load_other_events(*profile, arguments.inputs, arguments, progress); !others)
             profile = others.error();

@@ -62,6 +62,7 @@ constexpr std::string_view text =
     "      --unfold          every frame: chains that only lead on, and the kernel's; in an SVG narrow towers too\n"
     "      --siblings ORDER  by weight, the heaviest first (default), or by name, so that two can be compared\n"
     "      --for readme      840 pixels, like threads as one, without the narrowest frames, at most 150 kB\n"
+    "      --for github      a comment in Markdown: the answer, the functions, the graph in letters\n"
     "      --source[=DIR]    in an .html: lines of the hottest functions with their samples, and instructions; files\n"
     "                        are looked for below DIR too (may be repeated). The page then shows that code\n"
     "      --min-width P     gather frames narrower than P percent in one box (default 0.1)\n"

@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
+#include "comment.hpp"
 #include "inputs.hpp"
 #include "profile_of.hpp"
 
@@ -44,6 +47,23 @@ TEST_CASE("the table has a row for each scope, and one for what is in none") {
     CHECK(has_row(table, "           5  50.00 %           8  80.00 %  [request]: parse 100.00 %"));
     CHECK(has_row(table, "           3  30.00 %           3  30.00 %  [query]: scan 100.00 %"));
     CHECK(has_row(table, "           2  20.00 %           2  20.00 %  not in any scope: idle 100.00 %"));
+}
+
+TEST_CASE("a comment has the answer, the functions and a graph of letters, and no name is markup") {
+    ProfileOf profile;
+    profile.stack({"t:worker-1", "main", "parse"}, 60)
+        .stack({"t:worker-2", "main", "a|b`@all"}, 20)
+        .stack({"t:worker-2", "main", "operator_*"}, 20);
+    const std::string comment = comment_text(profile.profile);
+    INFO(comment);
+    CHECK(comment.starts_with("**60 % in parse**\n\n100 samples\n\n"));
+    CHECK(comment.find("\n| 60 % | 60 % | `parse` |\n| 20 % | 20 % | `a\\|b'@all` |\n") != comment.npos);
+    CHECK(comment.find(" 60 % ██████████████              parse\n") != comment.npos);
+    CHECK(comment.find(" 20 %               █████         a|b'@all\n") != comment.npos);
+    CHECK(comment.ends_with("```\n"));
+    ProfileOf many;
+    for (int at = 0; at < 100; ++at) many.stack({"t:main", "main", "f" + std::to_string(at)}, 1);
+    CHECK(std::ranges::count(comment_text(many.profile), '\n') < 50);
 }
 
 TEST_CASE("folded samples are chosen by their first frame and by scope frames") {
