@@ -70,23 +70,24 @@ int find_description(unw_addr_space_t space, unw_word_t pc, unw_proc_info_t* fou
 }
 
 unw_addr_space_t address_space() {
-    static unw_accessors_t accessors = {
-        find_description,
-        [](unw_addr_space_t, unw_proc_info_t*, void*) {},
-        [](unw_addr_space_t, unw_word_t*, void*) { return -UNW_ENOINFO; },
-        [](unw_addr_space_t, unw_word_t address, unw_word_t* value, int write, void* made) {
-            if (write == 0) *value = static_cast<Made*>(made)->memory(address);
-            return write == 0 ? 0 : -UNW_EINVAL;
-        },
-        [](unw_addr_space_t, unw_regnum_t number, unw_word_t* value, int write, void* made) {
-            const auto known = static_cast<Made*>(made)->register_value(static_cast<std::uint64_t>(number));
-            if (write != 0 || !known) return -UNW_EBADREG;
-            *value = *known;
-            return 0;
-        },
-        [](unw_addr_space_t, unw_regnum_t, unw_fpreg_t*, int, void*) { return -UNW_EBADREG; },
-        [](unw_addr_space_t, unw_cursor_t*, void*) { return -UNW_EINVAL; },
-        [](unw_addr_space_t, unw_word_t, char*, std::size_t, unw_word_t*, void*) { return -UNW_ENOINFO; },
+    static unw_accessors_t accessors{};  // later versions have more of them
+    accessors.find_proc_info = find_description;
+    accessors.put_unwind_info = [](unw_addr_space_t, unw_proc_info_t*, void*) {};
+    accessors.get_dyn_info_list_addr = [](unw_addr_space_t, unw_word_t*, void*) { return -UNW_ENOINFO; };
+    accessors.access_mem = [](unw_addr_space_t, unw_word_t address, unw_word_t* value, int write, void* made) {
+        if (write == 0) *value = static_cast<Made*>(made)->memory(address);
+        return write == 0 ? 0 : -UNW_EINVAL;
+    };
+    accessors.access_reg = [](unw_addr_space_t, unw_regnum_t number, unw_word_t* value, int write, void* made) {
+        const auto known = static_cast<Made*>(made)->register_value(static_cast<std::uint64_t>(number));
+        if (write != 0 || !known) return -UNW_EBADREG;
+        *value = *known;
+        return 0;
+    };
+    accessors.access_fpreg = [](unw_addr_space_t, unw_regnum_t, unw_fpreg_t*, int, void*) { return -UNW_EBADREG; };
+    accessors.resume = [](unw_addr_space_t, unw_cursor_t*, void*) { return -UNW_EINVAL; };
+    accessors.get_proc_name = [](unw_addr_space_t, unw_word_t, char*, std::size_t, unw_word_t*, void*) {
+        return -UNW_ENOINFO;
     };
     static const unw_addr_space_t space = [] {
         const unw_addr_space_t made = ::unw_create_addr_space(&accessors, 0);
