@@ -27,7 +27,7 @@ inline std::vector<CodeFrame> stack(const std::string& calls, std::uint64_t fram
 /// The innermost `count` frames, as of a walk that ends with its copy: the last frame's CFA is not known yet.
 inline std::vector<CodeFrame> innermost(std::vector<CodeFrame> frames, std::size_t count) {
     frames.resize(count);
-    frames.back().cfa = frames[count - 2].cfa;
+    if (count > 1) frames.back().cfa = frames[count - 2].cfa;
     return frames;
 }
 
