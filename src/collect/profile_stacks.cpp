@@ -169,16 +169,27 @@ MappingId ProfileStacks::mapping_of(std::uint32_t region_id, std::uint64_t addre
     return id;
 }
 
+MappingId ProfileStacks::note_of_call(std::optional<unsigned> number) {
+    const auto name = number ? system_call_name(*number) : std::string_view();
+    return note_of(name.empty() ? "[kernel]" : "[kernel: " + std::string(name) + "]");
+}
+
 // The code at a place does not change without its region.
 MappingId ProfileStacks::call_of(std::span<const CodeFrame> frames) {
+    constexpr std::size_t most_callers = 3;  // glibc's are two or three: read, __syscall_cancel, and what that calls
     if (frames.empty()) return note_of("[kernel]");
     const CodeFrame& leaf = frames.front();
     const auto [known, is_new] = call_at_.try_emplace({leaf.region, leaf.address}, 0);
-    if (!is_new) return known->second;
-    const auto number = system_call_number(leaf.address);
-    const auto name = number ? system_call_name(*number) : std::string_view();
-    known->second = note_of(name.empty() ? "[kernel]" : "[kernel: " + std::string(name) + "]");
-    return known->second;
+    if (is_new && !takes_call_number(leaf.address)) known->second = note_of_call(system_call_number(leaf.address));
+    if (known->second != 0) return known->second;
+    for (const CodeFrame& caller : frames.subspan(1, std::min(most_callers, frames.size() - 1))) {
+        if (caller.region != leaf.region) break;
+        const auto [call, is_first] = call_at_.try_emplace({caller.region, caller.address}, 0);
+        const auto number = is_first ? given_call_number(caller.address + 1) : std::nullopt;
+        if (number) call->second = note_of_call(number);
+        if (call->second != 0) return call->second;
+    }
+    return note_of("[kernel]");
 }
 
 // What is not known now may be found later, by whoever has a debug file.

@@ -83,6 +83,7 @@ public:
     MappingId note_of(const std::string& text);
     /// The note that names the system call which the leaf of these frames made.
     MappingId call_of(std::span<const CodeFrame> frames);
+    MappingId note_of_call(std::optional<unsigned> number);
     /// Adds a just-in-time compiler's dump to the mappings: it names code that lies in no file.
     void add_jit_dump(const std::string& path);
     /// Names, for readers of the profile, the code in files that are not any more at their paths, and of the vdso; of a
@@ -119,7 +120,7 @@ private:
     std::map<std::string, MappingId> notes_;                                // by text
     std::map<std::string, std::uint64_t> frames_;                           // by name and place
     MappingId frames_mapping_ = 0;                                          // of these, once there are some
-    std::map<std::pair<std::uint32_t, std::uint64_t>, MappingId> call_at_;  // by region and pc
+    std::map<std::pair<std::uint32_t, std::uint64_t>, MappingId> call_at_;  // by region and pc; 0: not known there
     std::vector<bool> named_;                                               // by location
     std::vector<MappingId> made_at_run_time_;                               // memory with code that is of no file
     MappingId next_mapping_ = 0;

@@ -23,6 +23,11 @@ bool after_syscall(std::uint64_t address);
 /// The number of the system call that a thread at `address` made, or makes again from there, where the code before it
 /// says so: a constant that nothing changes on the way to the instruction, as in libc's wrappers.
 std::optional<unsigned> system_call_number(std::uint64_t address);
+/// Whether the code before `address` takes that number from its caller: since glibc 2.41 one function makes each call
+/// at which a thread can be cancelled (__syscall_cancel).
+bool takes_call_number(std::uint64_t address);
+/// The number that a caller of it gives, which goes on at `return_address`: a constant, as in libc's wrappers.
+std::optional<unsigned> given_call_number(std::uint64_t return_address);
 
 /// Bytes by which the frame pointer lies above the stack pointer once the function's prologue is over; nullopt if it
 /// sets up no frame record. Found by comparing bytes, not by decoding instructions: the stack must confirm it.

@@ -40,6 +40,10 @@ std::optional<unsigned> system_call_number(std::uint64_t address) {
     return std::nullopt;
 }
 
+// There the number is not on the stack, but in a register that the code in between may have changed.
+bool takes_call_number(std::uint64_t) { return false; }
+std::optional<unsigned> given_call_number(std::uint64_t) { return std::nullopt; }
+
 std::uint64_t last_record_set_up(std::uint64_t from, std::uint64_t to) {
     if (from >= to) return 0;
     from = (from + 3) & ~std::uint64_t{3};

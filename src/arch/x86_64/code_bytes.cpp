@@ -97,6 +97,19 @@ bool only_arguments(std::string_view code) {
     return true;
 }
 
+constexpr std::uint32_t most_calls = 1024;
+
+/// At most 40 bytes of code before an address: pages before may not be mapped.
+struct CodeBefore {
+    explicit CodeBefore(std::uint64_t end) {
+        std::size_t size = read.size();
+        while (size != 0 && read_self(end - size, std::as_writable_bytes(std::span(read).first(size))) != size) --size;
+        bytes = {read.data(), size};
+    }
+    std::array<char, 40> read{};
+    std::string_view bytes;
+};
+
 }  // namespace
 
 RecordState record_state(std::uint64_t address) {
@@ -124,23 +137,47 @@ bool after_syscall(std::uint64_t address) {
 }
 
 std::optional<unsigned> system_call_number(std::uint64_t address) {
-    constexpr std::size_t far = 40;
-    constexpr std::uint32_t most = 1024;
     if (!after_syscall(address)) address += syscall_instruction.size();
     if (!after_syscall(address)) return std::nullopt;
-    std::array<char, far> bytes{};
-    const std::uint64_t end = address - syscall_instruction.size();
-    std::size_t size = far;
-    // Pages before may not be mapped.
-    while (size != 0 && read_self(end - size, std::as_writable_bytes(std::span(bytes).first(size))) != size) --size;
-    const std::string_view code(bytes.data(), size);
-    for (std::size_t at = code.size(); at-- > 1;) {
-        const RaxConstant constant = rax_constant(code.substr(at));
-        if (constant.size == 0 || constant.value >= most) continue;
+    const CodeBefore code(address - syscall_instruction.size());
+    for (std::size_t at = code.bytes.size(); at-- > 1;) {
+        const RaxConstant constant = rax_constant(code.bytes.substr(at));
+        if (constant.size == 0 || constant.value >= most_calls) continue;
         // A prefix would make it another register's or another size.
-        const auto before = static_cast<unsigned char>(code[at - 1]);
+        const auto before = static_cast<unsigned char>(code.bytes[at - 1]);
         if ((before & 0xf0) == 0x40 || before == 0x66) continue;
-        if (only_arguments(code.substr(at + constant.size))) return constant.value;
+        if (only_arguments(code.bytes.substr(at + constant.size))) return constant.value;
+    }
+    return std::nullopt;
+}
+
+// It loads its seventh argument from the stack right before the call, or moves all of its arguments down by one.
+bool takes_call_number(std::uint64_t address) {
+    constexpr std::string_view by_sp = "\x48\x8b\x44\x24?"sv, by_fp = "\x48\x8b\x45?"sv;
+    constexpr std::string_view moved = "\x48\x89\xf0\x48\x89\xd7"sv;  // mov %rsi, %rax; mov %rdx, %rdi
+    if (!after_syscall(address)) address += syscall_instruction.size();
+    if (!after_syscall(address)) return false;
+    const CodeBefore code(address - syscall_instruction.size());
+    for (const std::string_view load : {by_sp, by_fp}) {
+        if (code.bytes.size() >= load.size() && matches(code.bytes.substr(code.bytes.size() - load.size()), load))
+            return true;
+    }
+    return code.bytes.find(moved) != code.bytes.npos;
+}
+
+std::optional<unsigned> given_call_number(std::uint64_t return_address) {
+    constexpr std::string_view call = "\xe8????"sv;
+    constexpr char push_byte = 0x6a, push_word = 0x68;
+    const CodeBefore before(return_address);
+    if (before.bytes.size() < call.size()) return std::nullopt;
+    const std::string_view code = before.bytes.substr(0, before.bytes.size() - call.size());
+    if (!matches(before.bytes.substr(code.size()), call)) return std::nullopt;
+    for (std::size_t at = code.size(); at-- > 0;) {
+        const std::size_t size = code[at] == push_byte ? 1 : code[at] == push_word ? 4 : 0;
+        if (size == 0 || at + 1 + size > code.size() || !only_arguments(code.substr(at + 1 + size))) continue;
+        std::uint32_t value = 0;
+        std::memcpy(&value, code.data() + at + 1, size);
+        if (value < most_calls) return value;
     }
     return std::nullopt;
 }

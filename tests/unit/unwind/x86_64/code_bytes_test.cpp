@@ -24,7 +24,8 @@ std::optional<unsigned> number_after(std::string_view code) {
     return system_call_number(reinterpret_cast<std::uintptr_t>(bytes.data()) + 64 + code.size());
 }
 
-/// After the first syscall instruction of one of libc's functions: its own, not what a sanitizer has put before it.
+/// Of the first system call of one of libc's functions: its own, not what a sanitizer has put before it. Since
+/// glibc 2.41 many give the number to a function that makes it.
 std::optional<unsigned> number_in(const char* function) {
     void* const libc = ::dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
     REQUIRE(libc != nullptr);
@@ -32,9 +33,13 @@ std::optional<unsigned> number_in(const char* function) {
     ::dlclose(libc);
     REQUIRE(code != nullptr);
     const std::string_view bytes(code, 200);
-    const std::size_t at = bytes.find("\x0f\x05"sv);
-    REQUIRE(at != std::string_view::npos);
-    return system_call_number(reinterpret_cast<std::uintptr_t>(code) + at + 2);
+    for (std::size_t at = 0; at + 5 < bytes.size(); ++at) {
+        const auto address = reinterpret_cast<std::uintptr_t>(code) + at;
+        if (bytes.substr(at).starts_with("\x0f\x05"sv)) return system_call_number(address + 2);
+        if (bytes[at] != '\xe8') continue;
+        if (const auto given = given_call_number(address + 5)) return given;
+    }
+    return std::nullopt;
 }
 
 }  // namespace
@@ -59,6 +64,31 @@ TEST_CASE("the system calls of libc's wrappers are known from their code") {
     CHECK(number_in("recv") == SYS_recvfrom);
     CHECK(number_in("epoll_wait") == SYS_epoll_wait);
     CHECK(number_in("mmap") == SYS_mmap);
+}
+
+TEST_CASE("a system call's number may be given by a caller of the function that makes it") {
+    const auto around = [](std::string_view code) {
+        return std::string(64, '\x90') + std::string(code) + std::string(16, '\xcc');
+    };
+    const auto given = [&](std::string_view code) {
+        const std::string bytes = around(code);
+        return given_call_number(reinterpret_cast<std::uintptr_t>(bytes.data()) + 64 + code.size());
+    };
+    CHECK(given("\x6a\x2d\x31\xc9\xe8\x01\x02\x03\x04"sv) == 45);  // push $45; xor %ecx,%ecx; call
+    CHECK(given("\x68\xe8\x00\x00\x00\xe8\x01\x02\x03\x04"sv) == 232);
+    CHECK(!given("\x68\xe8\x00\x00\x01\xe8\x01\x02\x03\x04"sv));  // no call has that number
+    CHECK(!given("\x6a\x2d\x31\xc9\xff\xd0\x90\x90\x90"sv));      // another call
+    CHECK(!given("\x6a\x2d\xff\xd0\xe8\x01\x02\x03\x04"sv));      // a call between
+    CHECK(!given("\xff\x74\x24\x18\xe8\x01\x02\x03\x04"sv));      // push 24(%rsp)
+    const auto takes = [&](std::string_view code) {
+        const std::string bytes = around(code);
+        return takes_call_number(reinterpret_cast<std::uintptr_t>(bytes.data()) + 64 + code.size());
+    };
+    CHECK(takes("\x48\x8b\x44\x24\x10\x0f\x05"sv));                          // mov 16(%rsp),%rax
+    CHECK(takes("\x48\x8b\x45\x10\x0f\x05"sv));                              // mov 16(%rbp),%rax
+    CHECK(takes("\x48\x89\xf0\x48\x89\xd7\x4c\x89\x5c\x24\x08\x0f\x05"sv));  // mov %rsi,%rax; mov %rdx,%rdi; ...
+    CHECK(!takes("\x48\x89\xf8\x48\x89\xf7\x0f\x05"sv));                     // syscall()'s mov %rdi,%rax
+    CHECK(!takes("\xb8\x2d\x00\x00\x00\x0f\x05"sv));
 }
 
 TEST_CASE("a system call's number is known if nothing can change it before the instruction") {
