@@ -1,6 +1,7 @@
 """Machines on which nothing is installed: bare root file systems of distributions, made by mmdebstrap from the archive that apt uses
-here. They are kept in build-systems; what is changed in one lies in a folder of the test's own, laid over it. Entering one needs
-root's rights, and makes namespaces of its own: what was started in it ends with the command."""
+here. They are kept in build-systems; what is changed in one lies in a folder of the test's own, laid over it. /ccache is kept, for
+what compiles with ccache. Entering one needs root's rights, and makes namespaces of its own: what was started in it ends with the
+command."""
 
 import contextlib
 import fcntl
@@ -30,9 +31,11 @@ mount -t overlay overlay -o "lowerdir=$2,upperdir=$3/upper,workdir=$3/work" "$1"
 mount -t proc proc "$1/proc"
 mount --rbind /sys "$1/sys"
 mount --rbind /dev "$1/dev"
+mkdir -p "$1/ccache" "$4"
+mount --bind "$4" "$1/ccache"
 cd /
 root=$1
-shift 3
+shift 4
 exec chroot "$root" "$@"
 """
 
@@ -154,8 +157,8 @@ class Machine:
         as_user = [] if user == "root" else ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups"]
         settings = [f"{name}={value}" for name, value in environment.items()]
         return run(["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", MOUNT, "sh", self.place / "root",
-                    ":".join(map(str, self.lower)), self.place, *as_user, "env", "-i", "-C", directory, f"PATH={PATH}",
-                    f"HOME={home}", f"USER={user}", "LC_ALL=C.UTF-8", "TERM=dumb", *settings, *argv], self.place, timeout=timeout)
+                    ":".join(map(str, self.lower)), self.place, KEPT / "ccache" / self.release, *as_user,
+                    "env", "-i", "-C", directory, f"PATH={PATH}", f"HOME={home}", f"USER={user}", "LC_ALL=C.UTF-8", "TERM=dumb", *settings, *argv], self.place, timeout=timeout)
 
     def copy_sources(self, inside):
         shutil.copytree(ROOT, self.upper / inside.lstrip("/"), ignore=left_out, dirs_exist_ok=True)
