@@ -192,8 +192,9 @@ void select_window(const RawProfile& raw, const SampleFilter& filter, NamedProfi
     const std::uint64_t whole = std::max(raw.last_summary.duration_ns, raw.last_sample_ns);
     const std::uint64_t begin = std::min(filter.from_ns.value_or(0), whole);
     const std::uint64_t end = std::min(filter.to_ns.value_or(whole), whole);
-    profile.run.start_unix_ns += begin;
-    profile.summary.duration_ns = end - std::min(begin, end);
+    const std::uint64_t inside = end - std::min(begin, end);
+    if (!filter.others) profile.run.start_unix_ns += begin;
+    profile.summary.duration_ns = filter.others ? whole - inside : inside;
 }
 
 std::string ignored_warning(const std::string& name, const ReadOutcome& outcome) {

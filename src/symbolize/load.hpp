@@ -25,6 +25,8 @@ struct SampleFilter {
     bool times = false;                // fill NamedProfile::times
     std::string event;                 // whose samples; empty: the first event that was asked for
     bool idle = false;                 // the waits of threads that never woke, too
+    /// Keeps what the one choice above (by time, thread, scope or pid) would leave out. Not of what is alive.
+    bool others = false;
 };
 
 /// A named profile of one `.fprobe`. Names come from the profile itself where it has been archived, else from this

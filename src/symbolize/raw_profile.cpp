@@ -91,9 +91,15 @@ void RawProfile::stack(StackId /*id*/, const StackNode& node) {
 void RawProfile::summary(const Summary& summary) { last_summary = summary; }
 void RawProfile::symbols(LocationId id, const std::vector<ArchivedSymbol>& symbols) { archived[id] = symbols; }
 
+bool RawProfile::in_window(std::uint64_t time_ns, std::uint64_t late_ns) const {
+    if (!filter_.from_ns && !filter_.to_ns) return true;
+    const bool inside = (!filter_.from_ns || time_ns >= *filter_.from_ns) &&
+                        (!filter_.to_ns || time_ns < add_saturated(*filter_.to_ns, late_ns));
+    return inside != filter_.others;
+}
+
 void RawProfile::keep(const WorkCount& count) {
-    if (filter_.from_ns && count.time_ns < *filter_.from_ns) return;
-    if (filter_.to_ns && count.time_ns >= add_saturated(*filter_.to_ns, filter_.late_counts_ns)) return;
+    if (!in_window(count.time_ns, filter_.late_counts_ns)) return;
     std::uint64_t& sum = work[count.name];
     sum = add_saturated(sum, count.amount);
 }
@@ -107,8 +113,7 @@ void RawProfile::sample(const Sample& sample) { keep(sample, 0); }
 
 void RawProfile::keep(const Sample& sample, EventId event) {
     last_sample_ns = std::max(last_sample_ns, sample.time_ns);
-    if (filter_.from_ns && sample.time_ns < *filter_.from_ns) return;
-    if (filter_.to_ns && sample.time_ns >= *filter_.to_ns) return;
+    if (!in_window(sample.time_ns, 0)) return;
     if (sample.weight == 0 || !events.reads(event)) return;
     const std::uint64_t key = std::uint64_t{sample.thread} << 32 | sample.stack;
     constexpr std::size_t most_apart = 4'000'000;  // 128 MB; what comes after them is named by what lay there last
@@ -131,12 +136,15 @@ std::vector<bool> RawProfile::stacks_in_scope() const {
         inside[id] = inside[stacks[id].parent] || (mappings[location.mapping].kind == MappingKind::scope &&
                                                    strings[location.address] == filter_.scope);
     }
+    if (filter_.others) inside.flip();
     return inside;
 }
 
 // Only known at the end, since a thread's last name counts.
 bool RawProfile::thread_wanted(const Thread& thread) const {
-    return filter_.thread.empty() || thread.name == filter_.thread || std::to_string(thread.tid) == filter_.thread;
+    if (filter_.thread.empty()) return true;
+    const bool is_it = thread.name == filter_.thread || std::to_string(thread.tid) == filter_.thread;
+    return is_it != filter_.others;
 }
 
 std::vector<RawCount> RawProfile::all_counts() const {
@@ -173,7 +181,7 @@ std::vector<std::uint64_t> RawProfile::alive_over_time(std::uint64_t& stretch_ns
 }
 
 std::vector<RawCount> RawProfile::counts() const {
-    if (filter_.pid && run_info && run_info->pid != *filter_.pid) return {};
+    if (filter_.pid && run_info && (run_info->pid != *filter_.pid) != filter_.others) return {};
     const std::vector<bool> in_scope = stacks_in_scope();
     std::vector<RawCount> kept = all_counts();
     std::erase_if(

@@ -117,6 +117,7 @@ public:
 private:
     std::vector<bool> stacks_in_scope() const;
     bool thread_wanted(const Thread& thread) const;
+    bool in_window(std::uint64_t time_ns, std::uint64_t late_ns) const;
 
     void keep(const Death& death) { death_record = death; }
     void keep(const WorkCount& count);

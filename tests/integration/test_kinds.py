@@ -5,6 +5,7 @@ import gzip
 import itertools
 import json
 import os
+import re
 import subprocess
 import unittest
 from concurrent.futures import ThreadPoolExecutor
@@ -114,6 +115,46 @@ class Kinds(Case):
             if good and all(status == 0 for status, _, _ in singles) and not any(kind.endswith("folded") for kind in pair):
                 with self.subTest("total", pair=pair):
                     self.assertEqual(total_of("json", result[1]), sum(total_of("json", output) for _, output, _ in singles))
+
+    def test_each_pair_merged_into_a_profile(self):
+        """It has the totals of its parts, is read as these are, and cannot be of folded text."""
+        profiles = [kind for kind, path in KINDS.items() if path.suffix == ".fprobe"]
+        pairs = [pair for pair in itertools.product(profiles, repeat=2) if not set(pair) <= set(EMPTY)]
+        out = {pair: self.directory / f"{pair[0]}+{pair[1]}.fprobe" for pair in pairs}
+        for pair, result in many({pair: [RENDER, *self.inputs(pair[0]), *self.inputs(pair[1]), "-o", out[pair]] for pair in pairs}).items():
+            self.check(f"{pair} into a .fprobe", result)
+        apart = many({pair: [RENDER, *self.inputs(pair[0]), *self.inputs(pair[1]), "-f", "json", "-o", "-"] for pair in pairs})
+        merged = many({pair: [RENDER, out[pair], "-f", "json", "-o", "-"] for pair in pairs})
+        for pair in pairs:
+            with self.subTest("total", pair=pair):
+                self.assertEqual(merged[pair][0], apart[pair][0], merged[pair][2])
+                if merged[pair][0] == 0:
+                    self.assertEqual(total_of("json", merged[pair][1]), total_of("json", apart[pair][1]))
+        for kind in ("windows", "cpu.folded") if "cpu.folded" in KINDS else ("windows",):
+            self.check(f"{kind} into a .fprobe", call([RENDER, *self.inputs(kind), "-o", self.directory / "one.fprobe"]), (0, 1))
+        status, _, message = call([RENDER, KINDS[profiles[0]], "--top", "3", "-o", self.directory / "no.fprobe"])
+        self.assertEqual((status, "keeps processes as they were recorded" in message), (2, True), message)
+
+    def test_each_kind_compared_with_itself(self):
+        """Both sides together are the whole."""
+        told, calls = {}, {}
+        for kind, path in KINDS.items():
+            if path.suffix != ".fprobe" or kind in EMPTY or UNITS.get(kind) == "living bytes":
+                continue
+            told[kind] = json.loads(call([RENDER, path, "-f", "json", "-o", "-"])[1])
+            half = ["--to", f"{told[kind]['run']['duration_ns'] // 2}ns"]
+            for how, choice in (("time", half), ("thread", ["--thread", told[kind]["threads"][0]["name"]]), ("processes", ["--process", "^p"])):
+                calls[kind, how] = [RENDER, "--diff", path, *choice]
+        compared = 0
+        for (kind, how), (status, output, message) in many(calls).items():
+            self.check(f"{kind} against itself by {how}", (status, output, message), (0, 1))
+            if status == 1:
+                self.assertRegex(message, "there are no samples (before|after)", (kind, how))
+            elif found := re.search(r"([\d,]+) samples before, ([\d,]+) after", output.decode()):
+                compared += 1
+                with self.subTest("whole", kind=kind, how=how):
+                    self.assertEqual(sum(int(one.replace(",", "")) for one in found.groups()), told[kind]["stack_samples"])
+        self.assertGreater(compared, 6)
 
     def test_each_pair_compared(self):
         calls = {}

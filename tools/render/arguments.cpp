@@ -4,9 +4,11 @@
 #include <array>
 #include <charconv>
 #include <filesystem>
+#include <type_traits>
 
 #include "base/clock.hpp"
 #include "render/palette.hpp"
+#include "selection.hpp"
 
 namespace flameprobe {
 
@@ -86,6 +88,11 @@ Problem expression(const Text& text, std::string& into) {
 
 using A = Arguments;
 
+/// Where a choice of samples goes: that may stand twice.
+auto& once_or_twice(auto& first, auto& second) {
+    return first == std::remove_cvref_t<decltype(first)>{} ? first : second;
+}
+
 std::vector<CommandOption<A>> known_options() {
     constexpr int none = no_argument, value = required_argument, maybe = optional_argument;
     std::vector<CommandOption<A>> options = {
@@ -101,12 +108,21 @@ std::vector<CommandOption<A>> known_options() {
         {"archive", none, always([](A& a, const Text&) { a.archive = true; })},
         {"event", value, always([](A& a, const Text& v) { a.filter.event = v; })},
         {"idle", none, always([](A& a, const Text&) { a.filter.idle = true; })},
-        {"thread", value, always([](A& a, const Text& v) { a.filter.thread = v; })},
-        {"scope", value, always([](A& a, const Text& v) { a.filter.scope = v; })},
-        {"pid", value, [](A& a, const Text& v) { return put_number<std::uint32_t>(v, a.filter.pid); }},
-        {"process", value, [](A& a, const Text& v) { return expression(v, a.process); }},
-        {"from", value, [](A& a, const Text& v) { return put(parse_time(v), a.filter.from_ns); }},
-        {"to", value, [](A& a, const Text& v) { return put(parse_time(v), a.filter.to_ns); }},
+        {"thread", value,
+         always([](A& a, const Text& v) { once_or_twice(a.filter.thread, a.second.filter.thread) = v; })},
+        {"scope", value, always([](A& a, const Text& v) { once_or_twice(a.filter.scope, a.second.filter.scope) = v; })},
+        {"pid", value,
+         [](A& a, const Text& v) {
+             return put_number<std::uint32_t>(v, once_or_twice(a.filter.pid, a.second.filter.pid));
+         }},
+        {"process", value,
+         [](A& a, const Text& v) { return expression(v, once_or_twice(a.process, a.second.process)); }},
+        {"from", value,
+         [](A& a, const Text& v) {
+             return put(parse_time(v), once_or_twice(a.filter.from_ns, a.second.filter.from_ns));
+         }},
+        {"to", value,
+         [](A& a, const Text& v) { return put(parse_time(v), once_or_twice(a.filter.to_ns, a.second.filter.to_ns)); }},
         {"min-samples", value, [](A& a, const Text& v) { return put_number<std::uint64_t>(v, a.gates.min_samples); }},
         {"min-rooted", value, [](A& a, const Text& v) { return put(parse_percentage(v), a.gates.min_rooted); }},
         {"max-lost", value, [](A& a, const Text& v) { return put(parse_percentage(v), a.gates.max_lost); }},
@@ -143,7 +159,9 @@ std::string replaced_input(const Arguments& arguments) {
 /// An Error if options contradict each other, or values are out of range.
 std::optional<Error> contradiction(const Arguments& arguments) {
     if (arguments.inputs.empty()) return Error{"name at least one input"};
-    if (arguments.diff && arguments.inputs.size() != 2) return Error{"--diff takes two inputs: before and after"};
+    if (arguments.diff && arguments.inputs.size() > 2)
+        return Error{"--diff takes two inputs, before and after: several of a side have commas between"};
+    if (const Text why = refused_sides(arguments); !why.empty()) return Error{why};
     if (arguments.tree && (arguments.diff || arguments.archive)) return Error{"--tree makes one picture of its inputs"};
     if (arguments.comment && (arguments.diff || arguments.archive || arguments.top || arguments.by_scope))
         return Error{"--for github makes a comment of one profile; flameprobe compare A B -o x.md makes one of two"};

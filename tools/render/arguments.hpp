@@ -29,6 +29,11 @@ struct Arguments {
     ServerOptions server;
     SampleFilter filter;
     std::string process;  // a regular expression: only processes whose program's name has a match; empty: all
+    /// What a choice of samples says when it stands a second time: of the later side of a comparison.
+    struct Second {
+        SampleFilter filter;
+        std::string process;
+    } second;
     CutOptions cut;
     std::optional<std::uint64_t> top;  // rows of the table
     std::optional<SortBy> sort;        // unset: self in a table of one profile, total in a comparison

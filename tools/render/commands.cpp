@@ -16,6 +16,7 @@
 #include "provenance_file.hpp"
 #include "render/function_totals.hpp"
 #include "render/text.hpp"
+#include "selection.hpp"
 #include "tables.hpp"
 
 namespace flameprobe {
@@ -24,15 +25,8 @@ namespace {
 
 /// Adds the selection to the subtitle, so that a picture of one thread is not taken for that of all.
 void describe_selection(Arguments& arguments) {
-    std::string text;
-    const auto add = [&text](const std::string& part) { text += (text.empty() ? "only " : ", ") + part; };
-    const SampleFilter& filter = arguments.filter;
-    if (!filter.thread.empty()) add("thread " + filter.thread);
-    if (!filter.scope.empty()) add("scope " + filter.scope);
-    if (filter.pid) add("pid " + std::to_string(*filter.pid));
-    if (!arguments.process.empty()) add("processes '" + arguments.process + "'");
-    if (filter.from_ns) add("from " + duration_text(*filter.from_ns) + " on");
-    if (filter.to_ns) add("before " + duration_text(*filter.to_ns));
+    std::string text = selection_words(arguments);
+    if (!text.empty()) text.insert(0, "only ");
     if (const std::string cut = arguments.cut.description(); !cut.empty()) text += (text.empty() ? "" : ", ") + cut;
     if (!arguments.graph.subtitle.empty() && !text.empty()) text = arguments.graph.subtitle + "; " + text;
     if (!text.empty()) arguments.graph.subtitle = text;

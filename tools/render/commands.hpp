@@ -15,6 +15,8 @@ int print(const std::string& text);
 
 int render_command(Arguments& arguments);
 int diff_command(Arguments& arguments);
+/// Writes the processes of all inputs, as they were recorded, into one `.fprobe`.
+int merge_command(const Arguments& arguments);
 /// Writes the input again with the names of all its addresses in it, so that it can be read where the program and its
 /// libraries are not. Writes to the output, or replaces the input. Names that were stored before are kept.
 int archive_command(const Arguments& arguments);

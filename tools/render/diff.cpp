@@ -240,6 +240,7 @@ Result<ProfileDiff> diff_sides(DiffSide first_side, DiffSide second_side, const 
     }
     diff.clusters = {first_side.clusters, second_side.clusters};
     diff.runs = {first_side.runs, second_side.runs};
+    diff.of_one_run = first_side.of_one_run && second_side.of_one_run;
     diff.seconds = {sum_of(first_side.durations), sum_of(second_side.durations)};
     widen(diff);
     return diff;

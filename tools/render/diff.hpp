@@ -65,6 +65,7 @@ struct DiffSide {
     std::vector<Piece> pieces;  // sorted by count, then cluster; empty: the spread is not known
     std::uint32_t clusters = 0;
     std::uint32_t runs = 1;
+    bool of_one_run = false;                                 // both sides are of the same run
     std::vector<double> durations;                           // of each run, seconds
     std::vector<std::map<std::string, std::uint64_t>> work;  // of each run: units by name
 };
@@ -94,6 +95,7 @@ struct ProfileDiff {
     std::vector<Function> descriptions;
     std::array<std::vector<Piece>, 2> pieces;
     std::array<std::uint32_t, 2> clusters{}, runs{1, 1};
+    bool of_one_run = false;                         // both sides are, so runs do not differ
     std::array<double, 2> seconds{};                 // of all runs of a side together
     std::array<std::vector<double>, 2> wholes;       // of each cluster: weight, or units of work
     double typical_variance = 0;                     // compare/clusters.hpp

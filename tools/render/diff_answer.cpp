@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "diff_machine.hpp"
 #include "diff_pictures.hpp"
 #include "render/describe.hpp"
 #include "render/text.hpp"

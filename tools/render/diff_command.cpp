@@ -9,6 +9,7 @@
 #include "progress.hpp"
 #include "provenance_file.hpp"
 #include "render/function_totals.hpp"
+#include "selection.hpp"
 
 namespace flameprobe {
 
@@ -55,12 +56,17 @@ int diff_command(Arguments& arguments) {
     Progress progress;
     DiffNames names;
     std::vector<DiffSide> sides;
-    for (std::string* const name : {&names.before, &names.after}) {
-        const auto inputs = side_inputs(arguments.inputs[sides.size()]);
+    for (const SelectedSide& wanted : selected_sides(arguments)) {
+        const auto inputs = side_inputs(wanted.arguments.inputs.front());
         if (!inputs) return progress.clear(), complain(failed, inputs.error().message);
-        *name = side_name(*inputs);
-        auto side = load_diff_side(*inputs, arguments, progress);
+        (sides.empty() ? names.before : names.after) =
+            side_name(*inputs) + (wanted.words.empty() ? "" : ", " + wanted.words);
+        auto side = load_diff_side(*inputs, wanted.arguments, progress);
         if (!side) return progress.clear(), complain(failed, side.error().message);
+        const SampleFilter& filter = wanted.arguments.filter;
+        const bool by_thread = !filter.thread.empty() || filter.pid || !wanted.arguments.process.empty();
+        if (by_thread && !wanted.words.empty()) call_roots_alike(side->profile);
+        side->of_one_run = arguments.inputs.size() == 1;
         sides.push_back(std::move(*side));
     }
     progress.clear();

@@ -1,11 +1,18 @@
 #include "diff_load.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <set>
 
+#include "base/descriptor.hpp"
+#include "base/printed.hpp"
+#include "export/output_file.hpp"
 #include "inputs.hpp"
 #include "loader.hpp"
 #include "outside/processes.hpp"
+#include "run_parts.hpp"
 
 namespace flameprobe {
 
@@ -26,6 +33,41 @@ bool are_one_run(const std::vector<std::string>& inputs) {
 
 }  // namespace
 
+namespace {
+
+/// A run without a name in the file system. Its path is valid as long as the descriptor is.
+struct RunFile {
+    Descriptor file{memfd_create("flameprobe-render", MFD_CLOEXEC)};
+    std::string path() const { return "/proc/self/fd/" + std::to_string(file.get()); }
+};
+
+/// The runs of a `.fprobe` of several; none of any other input.
+Result<std::vector<RunFile>> runs_apart(const std::string& input) {
+    std::vector<RunFile> files;
+    if (!can_be_read_twice(input) || count_processes(input) < 2) return files;
+    auto parts = processes_of(input);
+    if (!parts) return parts.error();
+    const auto runs = runs_of(std::move(*parts));
+    if (runs.size() < 2) return files;
+    for (const auto& run : runs) {
+        RunFile one;
+        if (!one.file) return Error{"no memory file: " + error_text(errno)};
+        OutputFile copy(one.path());
+        auto written = write_processes(run, [&copy](std::string_view piece) { copy.write(piece); });
+        if (written) written = copy.commit();
+        if (!written) return written.error();
+        files.push_back(std::move(one));
+    }
+    return files;
+}
+
+}  // namespace
+
+void call_roots_alike(NamedProfile& profile) {
+    for (Function& function : profile.functions)
+        if (function.kind == FrameKind::thread) function.name = profile.strings.intern("chosen threads");
+}
+
 Result<DiffSide> load_diff_side(const std::vector<std::string>& inputs, const Arguments& arguments,
                                 Progress& progress) {
     Arguments wanted = arguments;
@@ -34,17 +76,29 @@ Result<DiffSide> load_diff_side(const std::vector<std::string>& inputs, const Ar
     const auto load = [&](const std::vector<std::string>& paths) -> Result<void> {
         auto run = load_inputs(paths, wanted, progress);
         if (!run) return run.error();
+        const SampleFilter& filter = arguments.filter;
+        if (filter.others && (filter.from_ns || filter.to_ns) && counts_living(run->run))
+            return Error{"what is alive is so at a time: choose two by --to, each for one side"};
         runs.push_back(std::move(*run));
         return {};
     };
-    if (inputs.size() < 2 || are_one_run(inputs)) {
-        if (auto loaded = load(inputs); !loaded) return loaded.error();
+    // A merge is the runs that it was made of.
+    std::vector<RunFile> apart;
+    std::vector<std::string> files;
+    for (const std::string& input : inputs) {
+        auto of_input = runs_apart(input);
+        if (!of_input) return of_input.error();
+        if (of_input->empty()) files.push_back(input);
+        for (RunFile& run : *of_input) files.push_back(run.path()), apart.push_back(std::move(run));
+    }
+    if (files.size() < 2 || are_one_run(files)) {
+        if (auto loaded = load(files); !loaded) return loaded.error();
         return diff_side(std::move(runs));
     }
     wanted.filter.times = false;
-    for (std::size_t at = 0; at < inputs.size(); ++at) {
-        progress.show("reading profiles", at, inputs.size());
-        if (auto loaded = load({inputs[at]}); !loaded) return loaded.error();
+    for (std::size_t at = 0; at < files.size(); ++at) {
+        progress.show("reading profiles", at, files.size());
+        if (auto loaded = load({files[at]}); !loaded) return loaded.error();
     }
     return diff_side(std::move(runs));
 }

@@ -14,4 +14,7 @@ namespace flameprobe {
 /// run, in files of their own, are one.
 Result<DiffSide> load_diff_side(const std::vector<std::string>& inputs, const Arguments& arguments, Progress& progress);
 
+/// Gives threads and processes one name: where some are compared with others, theirs are no difference.
+void call_roots_alike(NamedProfile& profile);
+
 }  // namespace flameprobe

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "render/kernel_work.hpp"
+#include "diff_machine.hpp"
 #include "render/role.hpp"
 
 namespace flameprobe {
@@ -54,14 +54,7 @@ private:
     /// When a CPU is interrupted, and for whom, the machine decides: a busy one has more of it.
     void leave_out_interrupts() {
         const NamedProfile& profile = diff_.profile;
-        std::vector<bool> is_interrupt(profile.functions.size());
-        for (FunctionId id = 0; id < is_interrupt.size(); ++id)
-            is_interrupt[id] = profile.functions[id].kind == FrameKind::kernel &&
-                               kernel_work(profile.strings.view(profile.functions[id].name)) == "interrupts";
-        std::vector<bool> below(profile.nodes.size());  // a parent comes before its children
-        for (NodeId node = 1; node < below.size(); ++node)
-            below[node] = below[profile.nodes[node].parent] || (profile.nodes[node].frame < profile.frames.size() &&
-                                                                is_interrupt[profile.function_of(node)]);
+        const std::vector<bool> below = below_interrupts(profile);
         const auto part = [](std::uint64_t weight, std::uint64_t of) {
             return static_cast<double>(weight) / static_cast<double>(std::max<std::uint64_t>(1, of));
         };
@@ -294,29 +287,6 @@ private:
 };
 
 }  // namespace
-
-std::optional<TimeOfRun> time_of_run(const ProfileDiff& diff) {
-    if (!diff.is_time[0] || !diff.is_time[1] || diff.by_amount) return std::nullopt;
-    TimeOfRun time;
-    double variance = 0;
-    for (const std::size_t side : {0, 1}) {
-        const auto weight = static_cast<double>(side == 0 ? diff.weight_before : diff.weight_after);
-        (side == 0 ? time.before : time.after) = weight / diff.runs[side];
-        const std::vector<double>& runs = diff.wholes[side];
-        double its = between_runs * between_runs;
-        if (diff.runs[side] > 1 && runs.size() > 1) {
-            const auto count = static_cast<double>(runs.size());
-            const double mean = weight / count;
-            its = 0;
-            for (const double one : runs) its += std::pow(one / mean - 1, 2);
-            its /= count * (count - 1);
-        }
-        variance += std::max(its, 1e-4);
-    }
-    time.change = std::log(time.after / time.before);
-    time.deviation = std::sqrt(variance);
-    return time;
-}
 
 DiffSearch search_changes(ProfileDiff& diff) { return Search(diff).run(); }
 

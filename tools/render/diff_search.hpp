@@ -42,11 +42,4 @@ struct DiffSearch {
 /// Leaves `diff` as it is.
 DiffSearch search_changes(ProfileDiff& diff);
 
-/// How the CPU time of a run changed, as a logarithm, and its standard deviation; none if weights are no CPU time.
-struct TimeOfRun {
-    double before = 0, after = 0;  // nanoseconds
-    double change = 0, deviation = 0;
-};
-std::optional<TimeOfRun> time_of_run(const ProfileDiff& diff);
-
 }  // namespace flameprobe

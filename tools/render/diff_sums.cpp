@@ -66,7 +66,7 @@ Spread DiffSums::spread(FunctionId function, bool total) const {
         const double total_variance = at == 0 ? sum.total_variance_before : sum.total_variance_after,
                      self_variance = at == 0 ? sum.self_variance_before : sum.self_variance_after;
         clusters.variance = total ? total_variance : self_variance;
-        clusters.one_run = diff_.runs[at] < 2;
+        clusters.one_run = diff_.runs[at] < 2 && !diff_.of_one_run;
         if (!work) clusters.variance_of = at == 0 ? all_.total_variance_before : all_.total_variance_after;
         return clusters;
     };

@@ -14,6 +14,7 @@
 #include "memory_budget.hpp"
 #include "outside/processes.hpp"
 #include "render/function_totals.hpp"
+#include "run_parts.hpp"
 
 namespace flameprobe {
 
@@ -100,13 +101,14 @@ Result<NamedProfile> load_inputs(const std::vector<std::string>& all, const Argu
     for (const std::string& path : all)
         if (auto added = add_input(path, files); !added) return added.error();
     const std::vector<std::string> paths = without_empty(files, empty);
-    const bool is_run = known != nullptr ? known->size() > 1
-                                         : all.size() == 1 && (paths.size() > 1 || count_processes(paths.front()) > 1);
-    const auto parts = known != nullptr           ? *known
-                       : is_run || arguments.tree ? parts_of(paths)
-                                                  : std::vector<ProcessPart>();
+    const bool several_parts = all.size() == 1 && (paths.size() > 1 || count_processes(paths.front()) > 1);
+    const auto parts = known != nullptr                  ? *known
+                       : several_parts || arguments.tree ? parts_of(paths)
+                                                         : std::vector<ProcessPart>();
+    const bool is_run =
+        known != nullptr ? known->size() > 1 : several_parts && (paths.size() > 1 || runs_of(parts).size() == 1);
     const ProcessNames names(parts);
-    const bool several = is_run ? names.count() > 1 : paths.size() > 1;
+    const bool several = is_run ? names.count() > 1 : paths.size() > 1 || several_parts;
     const std::vector<ProcessPart> none;
     Loader loader(arguments, progress, several, arguments.tree || (is_run && names.count() > 1) ? &names : nullptr,
                   is_run ? parts : none);
@@ -153,8 +155,9 @@ void keep_wanted(NamedProfile& profile, const SampleFilter& filter) {
         if (of_thread[node.parent] || (node.parent == 0 && name == filter.thread)) of_thread[id] = true;
         if (in_scope[node.parent] || name == bracketed) in_scope[id] = true;
     }
-    std::erase_if(profile.counts,
-                  [&](const NamedCount& count) { return !of_thread[count.node] || !in_scope[count.node]; });
+    std::erase_if(profile.counts, [&](const NamedCount& count) {
+        return (of_thread[count.node] && in_scope[count.node]) == filter.others;
+    });
 }
 
 Result<std::vector<std::string>> side_inputs(const std::string& text) {

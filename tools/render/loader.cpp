@@ -68,11 +68,14 @@ Result<void> Loader::add_profile(ByteSource& source) {
     const SampleFilter filter = filter_for(source);
     auto loaded = load_profile(source, filter, options, several_ ? &names_ : nullptr);
     if (!loaded) return loaded.error();
-    if (arguments_.filter.pid && loaded->run.pid != *arguments_.filter.pid) return {};
+    const bool others = arguments_.filter.others;
+    if (arguments_.filter.pid && (loaded->run.pid != *arguments_.filter.pid) != others) return {};
     const auto is_called = [&](const std::string& name) { return matches_expression(arguments_.process, name); };
-    if (!arguments_.process.empty() && !is_called(program_name(loaded->run)) &&
-        !(process_names_ != nullptr && is_called(process_names_->name(loaded->run))))
-        return {};
+    const auto is_wanted = [&] {
+        return is_called(program_name(loaded->run)) ||
+               (process_names_ != nullptr && is_called(process_names_->name(loaded->run)));
+    };
+    if (!arguments_.process.empty() && is_wanted() == others) return {};
     const auto has_nothing = [](const NamedProfile& profile) { return profile.counts.empty() && profile.work.empty(); };
     // The first stays, to say which run it is.
     const bool windowed = filter.from_ns || filter.to_ns;

@@ -17,6 +17,8 @@ int run(int argc, char** argv) {
     if (arguments->version) return print("flameprobe-render " FLAMEPROBE_VERSION "\n");
     set_memory_budget(arguments->most_memory);
     if (arguments->archive) return archive_command(*arguments);
+    const bool is_profile = !arguments->format && !arguments->image && arguments->output.ends_with(".fprobe");
+    if (is_profile && !arguments->diff) return merge_command(*arguments);
     return arguments->diff ? diff_command(*arguments) : render_command(*arguments);
 }
 

@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "selection.hpp"
+
 using namespace flameprobe;
 
 namespace {
@@ -79,6 +81,29 @@ TEST_CASE("a bad value names the option, the value and what is accepted") {
     CHECK(refused({"a", "--min-width", "nan"}, "0 to 100"));
     CHECK(refused({}, "at least one input"));
     CHECK(refused({"--diff", "a"}, "two inputs"));
+    CHECK(refused({"--diff", "a", "b", "c"}, "takes two inputs"));
+    CHECK(refused({"--diff", "a", "--thread", "x", "--pid", "3"}, "compares with the rest by one choice"));
+    CHECK(
+        refused({"--diff", "a", "--from", "1s", "--to", "2s", "--from", "4s", "--to", "3s"}, "--from must be before"));
+    CHECK(refused({"a", "--thread", "x", "--thread", "y"}, "stands twice only with --diff"));
     CHECK(refused({"--fail-above", "5%", "a"}, "belongs to --diff"));
     CHECK(refused({"--archive", "a", "b"}, "one .fprobe"));
+}
+
+TEST_CASE("a comparison of one input has what was chosen after its rest, or one choice a side") {
+    const auto rest = parsed({"--diff", "a", "--from", "1s", "--to", "2s"});
+    REQUIRE(rest);
+    const auto by_time = selected_sides(*rest);
+    CHECK(by_time[0].arguments.filter.others);
+    CHECK_FALSE(by_time[1].arguments.filter.others);
+    CHECK(by_time[0].words == "all but from 1 s on, before 2 s");
+    CHECK(by_time[1].words == "from 1 s on, before 2 s");
+    CHECK(by_time[1].arguments.inputs == std::vector<std::string>{"a"});
+    const auto two = parsed({"--diff", "a", "b", "--thread", "x", "--thread", "y", "--event", "cpu"});
+    REQUIRE(two);
+    const auto sides = selected_sides(*two);
+    CHECK(sides[0].arguments.filter.thread == "x");
+    CHECK(sides[1].arguments.filter.thread == "y");
+    CHECK(sides[1].arguments.inputs == std::vector<std::string>{"b"});
+    CHECK_FALSE(sides[0].arguments.filter.others);
 }
