@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -95,8 +96,18 @@ void* open_core() {
     return nullptr;
 }
 
+/// Under a small limit (ulimit -v) the host may need all of it, and its own call would be the one that fails: the
+/// library, the collector's stack and what samples are kept in take up to 11 MB of it.
+bool has_little_address_space() {
+    constexpr rlim_t least = 64 << 20;
+    rlimit space{};
+    return ::getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur < least;
+}
+
 void open_once() {
     const OwnAllocations own;
+    if (has_little_address_space())
+        return complain("the program may use less than 64 MB of memory (ulimit -v), ", "and may need all of it itself");
     void* handle = open_core();
     if (handle == nullptr) {
         // A program of musl, which a program of the run has executed: it runs as alone.

@@ -194,10 +194,22 @@ class Messages(Case):
         self.assertLessEqual({"svg", "folded", "fprobe"}, ran.result("host-ends").endings, ran.stderr)
 
     def test_little_memory(self):
-        for kilobytes in (12000, 16000, 20000, 30000):
-            ran = self.limited(f"--as={kilobytes * 1024}")
-            if ran.returncode == 6:
-                self.assertNotIn("bad_alloc", ran.stderr)
+        """It is the host's: what runs alone runs with the library, that itself has .3 MB, too. From 64 MB on both have enough."""
+        program = "memory = [list(range(10000)) for turn in range({})]; print('done')"
+        ran_alone = 0
+        for kilobytes, lists in itertools.product((14000, 16000, 20000, 24000, 30000), (1, 10, 20)):
+            def limited(kilobytes, *preload, lists=lists):
+                return run(["prlimit", f"--as={kilobytes * 1024}", "env", *preload, "python3", "-S", "-c", program.format(lists)],
+                           self.directory, clean_environment())
+            if limited(kilobytes - 400).returncode == 0:
+                ran_alone += 1
+                ran = limited(kilobytes, f"LD_PRELOAD={LIBRARY}")
+                self.assertEqual((ran.returncode, ran.stdout), (0, "done\n"), ran.stderr)
+                self.assertIn("nothing is sampled: the program may use less than 64 MB of memory (ulimit -v)", ran.stderr)
+        self.assertGreater(ran_alone, 1)
+        ran = self.limited(f"--as={80 << 20}")
+        self.assertEqual(ran.returncode, 6, ran.stderr)
+        self.assertNotIn("nothing is sampled", ran.stderr)
 
 
 class Processes(Case):
