@@ -106,6 +106,33 @@ Descriptor OutputDirectory::create(const std::string& name, mode_t mode) const {
         ::openat(directory_.get(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
 }
 
+namespace {
+
+std::string link_to(int file) { return "/proc/self/fd/" + std::to_string(file); }
+
+}  // namespace
+
+Descriptor OutputDirectory::create_unnamed(mode_t mode) const {
+    Descriptor file(::openat(directory_.get(), ".", O_RDWR | O_TMPFILE | O_CLOEXEC, mode));
+    if (file && ::access(link_to(file.get()).c_str(), F_OK) != 0) file.reset();
+    return file;
+}
+
+int OutputDirectory::link(int file, const std::string& name) const {
+    const int failed = ::linkat(AT_FDCWD, link_to(file).c_str(), directory_.get(), name.c_str(), AT_SYMLINK_FOLLOW);
+    return failed == 0 ? 0 : errno;
+}
+
+Descriptor OutputDirectory::made_for_trial() const {
+    if (Descriptor file = create_unnamed(0600)) return file;
+    const std::string name = ".flameprobe." + chance_name();
+    Descriptor file = create(name, 0600);
+    const int why = errno;
+    if (file) remove(name);
+    errno = why;
+    return file;
+}
+
 Descriptor OutputDirectory::open(const std::string& name, int flags) const {
     return Descriptor(::openat(directory_.get(), name.c_str(), flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
 }
@@ -135,21 +162,14 @@ Result<OutputDirectory> OutputDirectory::directory_in(const std::string& name) c
 void OutputDirectory::remove(const std::string& name) const { ::unlinkat(directory_.get(), name.c_str(), 0); }
 
 int OutputDirectory::failure_to_write() const {
-    const std::string trial = ".flameprobe." + chance_name();
-    const Descriptor file = create(trial, 0600);
-    if (!file) return errno;
-    const int error = ::write(file.get(), "\n", 1) == 1 ? 0 : errno;
-    remove(trial);
-    return error;
+    const Descriptor file = made_for_trial();
+    return file && ::write(file.get(), "\n", 1) == 1 ? 0 : errno;
 }
 
 uid_t OutputDirectory::owner_of_new() const {
-    const std::string trial = ".flameprobe." + chance_name();
-    const Descriptor file = create(trial, 0600);
+    const Descriptor file = made_for_trial();
     struct stat made {};
-    if (!file || ::fstat(file.get(), &made) != 0) return ::geteuid();
-    remove(trial);
-    return made.st_uid;
+    return file && ::fstat(file.get(), &made) == 0 ? made.st_uid : ::geteuid();
 }
 
 bool OutputDirectory::is_private() const {

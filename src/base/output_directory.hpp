@@ -27,6 +27,11 @@ public:
     /// A new file, open for reading and writing, with `mode` less the umask. On failure errno is EEXIST if the name is
     /// taken, be it by a dangling link.
     Descriptor create(const std::string& name, mode_t mode) const;
+    /// A new file without a name, which nothing is left of if the process is killed; open for reading and writing. None
+    /// where the file system has none (NFS, most of FUSE), or where no name could be given to it, for want of /proc.
+    Descriptor create_unnamed(mode_t mode) const;
+    /// Gives such a file a name: 0, or an errno; EEXIST if the name is taken.
+    int link(int file, const std::string& name) const;
     /// Opens the file with this name, with open(2)'s `flags`; never through a link.
     Descriptor open(const std::string& name, int flags) const;
     /// 0, or an errno. Check obstacle(to) before.
@@ -56,6 +61,8 @@ protected:
     explicit OutputDirectory(Descriptor directory) : directory_(std::move(directory)) {}
 
 private:
+    Descriptor made_for_trial() const;
+
     Descriptor directory_;
 };
 

@@ -16,6 +16,15 @@ namespace {
 constexpr std::size_t buffer_size = 256 * 1024;
 constexpr mode_t result_mode = 0664;
 
+// A short name, since the target's may be as long as the file system allows; one that nobody can take before.
+std::string temporary_name() { return ".flameprobe." + chance_name() + ".tmp"; }
+
+/// 0, or an errno. Network file systems report a full disk no earlier than at a close, be it a copy's.
+int close_error(const Descriptor& file) {
+    const int copy = ::fcntl(file.get(), F_DUPFD_CLOEXEC, 0);
+    return copy < 0 || ::close(copy) == 0 || errno == EINTR ? 0 : errno;
+}
+
 }  // namespace
 
 OutputFile::OutputFile(std::string path) : path_(std::move(path)), name_(last_name(path_)) {
@@ -51,9 +60,10 @@ void OutputFile::open_in_place() {
 void OutputFile::open_temporary() {
     if (const std::string obstacle = directory_->obstacle(name_); !obstacle.empty())
         return fail(path_ + ": not written: it " + obstacle + remedy_for_obstacle);
-    // A short name, since the target's may be as long as the file system allows; one that nobody can take before.
-    std::string name = ".flameprobe." + chance_name() + ".tmp";
-    file_ = directory_->create(name, result_mode);
+    file_ = directory_->create_unnamed(result_mode);
+    unnamed_ = bool(file_);
+    std::string name = unnamed_ ? std::string() : temporary_name();
+    if (!unnamed_) file_ = directory_->create(name, result_mode);
     if (!file_) return fail("create a file in its directory", errno);
     fd_ = file_.get();
     temporary_ = std::move(name);
@@ -90,18 +100,27 @@ void OutputFile::flush() {
 
 Result<void> OutputFile::commit() {
     flush();
-    // Network file systems report a full disk no earlier than here.
-    if (file_ && ::close(file_.release()) != 0 && errno != EINTR) fail("write", errno);
-    if (!failed() && !temporary_.empty()) {
-        if (const std::string obstacle = directory_->obstacle(name_); !obstacle.empty())
-            fail(path_ + ": not written: it " + obstacle + remedy_for_obstacle);
-        else if (const int error = directory_->rename(temporary_, name_); error == 0)
-            temporary_.clear();
-        else
-            fail("rename the finished file to its name", error);
-    }
+    if (const int error = file_ ? close_error(file_) : 0; error != 0) fail("write", error);
+    if (!failed() && (unnamed_ || !temporary_.empty())) put_in_place();
+    file_.reset();
     if (failed()) return Error{failure_};
     return {};
+}
+
+// A file is replaced by one that has a name already, so an unnamed one has it for these two calls.
+void OutputFile::put_in_place() {
+    if (const std::string obstacle = directory_->obstacle(name_); !obstacle.empty())
+        return fail(path_ + ": not written: it " + obstacle + remedy_for_obstacle);
+    int error = unnamed_ ? directory_->link(fd_, name_) : EEXIST;
+    if (error == 0) return;
+    if (unnamed_ && error == EEXIST) {
+        std::string name = temporary_name();
+        error = directory_->link(fd_, name);
+        if (error == 0) temporary_ = std::move(name);
+    }
+    if (!temporary_.empty()) error = directory_->rename(temporary_, name_);
+    if (error != 0) return fail("give the finished file its name", error);
+    temporary_.clear();
 }
 
 Result<void> write_file(const std::string& path, std::string_view text) {

@@ -12,8 +12,9 @@
 
 namespace flameprobe {
 
-/// Written under a temporary name in the same directory and renamed by commit(), so that readers see the whole older
-/// file or the whole new one. Without commit() the temporary file is removed. "-" is standard output; files in /dev and
+/// Written without a name in the same directory, and given it by commit(), so that readers see the whole older file or
+/// the whole new one. Where there is an older one, or the file system has no such files, a temporary name comes before.
+/// Without commit() nothing is left. "-" is standard output; files in /dev and
 /// /proc are written in place, as they cannot be replaced.
 ///
 /// Only a regular file of the running user is replaced, never a link, a pipe, a device or another user's file. The new
@@ -40,6 +41,7 @@ private:
     void open_in_place();
     void open_temporary();
     void keep_rights();
+    void put_in_place();
     void flush();
     void fail(const std::string& why);
     void fail(const char* doing, int error);
@@ -48,7 +50,8 @@ private:
     std::string path_;         // as given, for messages
     std::optional<OutputDirectory> directory_;
     std::string name_;       // in the directory
-    std::string temporary_;  // beside it; empty if written in place, or renamed already
+    std::string temporary_;  // beside it; empty if it has no name yet, is written in place, or renamed already
+    bool unnamed_ = false;
     Descriptor file_;
     int fd_ = -1;  // file_'s, or standard output
     std::string buffer_;

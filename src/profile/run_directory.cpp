@@ -18,7 +18,7 @@
 namespace flameprobe {
 namespace {
 
-constexpr const char *owner_file = "owner", *drawn_file = "drawn", *lock_file = "lock";
+constexpr const char *owner_file = "owner", *drawn_file = "drawn", *lock_file = "lock", *gone = ".gone.";
 constexpr mode_t others_write = S_IWGRP | S_IWOTH, folder_mode = 0755, file_mode = 0644;
 
 std::string mark_in(const OutputDirectory& folder) {
@@ -38,7 +38,7 @@ std::string mark_in_run(const std::string& folder) {
     return directory ? mark_in(*directory) : std::string();
 }
 
-std::string RunDirectory::longest_name(const std::string& path) { return last_name(path) + ".gone." + chance_name(); }
+std::string RunDirectory::longest_name(const std::string& path) { return last_name(path) + gone + chance_name(); }
 
 Result<RunDirectory> RunDirectory::open_in(const OutputDirectory& parent, const std::string& name, std::string path,
                                            uid_t also) {
@@ -187,15 +187,35 @@ void RunDirectory::remove_if(const std::function<bool(const std::string& name)>&
     if (any_stays() || is_anothers()) return;
     const auto parent = OutputDirectory::of(path_);
     const std::string name = last_name(path_), away = longest_name(path_);
-    if (!parent || !has_name(*parent, name) || parent->rename(name, away) != 0) return;
+    if (!parent) return;
+    remove_leftovers(*parent, name + gone);
+    if (!has_name(*parent, name) || parent->rename(name, away) != 0) return;
     const auto put_back = [&] { parent->rename_to_unused(away, *parent, name); };
     if (!has_name(*parent, away) || any_stays()) return put_back();
+    const std::string mark = this->mark();
+    if (remove_from(*parent, away, stays) || !has_name(*parent, away)) return;
+    if (write_mark(mark)) put_back();  // a profile has come at the last moment
+}
+
+/// False if it is not empty.
+bool RunDirectory::remove_from(const OutputDirectory& parent, const std::string& name,
+                               const std::function<bool(const std::string& name)>& stays) const {
     for (const std::string& profile : profiles())
         if (!stays(profile)) remove(profile);
-    const std::string mark = this->mark();
     for (const char* file : {drawn_file, lock_file, owner_file}) remove(file);
-    if (!has_name(*parent, away) || ::unlinkat(parent->descriptor(), away.c_str(), AT_REMOVEDIR) == 0) return;
-    if (write_mark(mark)) put_back();  // a profile has come at the last moment
+    return has_name(parent, name) && ::unlinkat(parent.descriptor(), name.c_str(), AT_REMOVEDIR) == 0;
+}
+
+/// Folders of earlier runs with this name, whose drawing program was killed while it removed them.
+void RunDirectory::remove_leftovers(const OutputDirectory& parent, const std::string& beginning) {
+    for (const std::string& name : names_in(parent.descriptor()).value_or(std::vector<std::string>())) {
+        if (!name.starts_with(beginning)) continue;
+        const auto folder = open_in(parent, name, name, no_user);
+        if (!folder || folder->user_ != ::geteuid()) continue;
+        const Descriptor lock = folder->open(lock_file, O_RDWR);
+        if ((lock && !lock_to_write(lock)) || folder->has_growing()) continue;
+        folder->remove_from(parent, name, [](const std::string&) { return false; });
+    }
 }
 
 }  // namespace flameprobe

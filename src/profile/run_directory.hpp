@@ -64,6 +64,9 @@ private:
     static Result<RunDirectory> open_in(const OutputDirectory& parent, const std::string& name, std::string path,
                                         uid_t also);
     bool write_mark(const std::string& mark) const;
+    bool remove_from(const OutputDirectory& parent, const std::string& name,
+                     const std::function<bool(const std::string& name)>& stays) const;
+    static void remove_leftovers(const OutputDirectory& parent, const std::string& beginning);
     bool has_name(const OutputDirectory& parent, const std::string& name) const;
 
     std::string path_;

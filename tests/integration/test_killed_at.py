@@ -30,6 +30,8 @@ class KilledAt(Case):
 
     def check_result(self, ran):
         """A message names what can be drawn; without one there is a result, or nothing had been recorded yet, which a message says."""
+        hidden = [path.name for path in ran.directory.iterdir() if path.name.startswith(".flameprobe")]
+        self.assertEqual(hidden, [], ran.stderr)
         if {"x.fprobe", "x.svg", "x.folded", "x.txt"} - {path.name for path in ran.directory.iterdir()}:
             self.assertRegex(ran.stderr, "the collector was killed|flameprobe-draw ended before it was done")
         named = re.search(r"this draws it: flameprobe-render (\S+)", ran.stderr)
@@ -44,6 +46,20 @@ class KilledAt(Case):
             return
         self.assertEqual(drawn.returncode, 0, (drawn.stderr, ran.stderr, there))
         self.assertRegex(drawn.stdout, r"(?m)^\S.* \d+$")
+
+    def test_the_next_run_removes_what_is_left_of_the_folder(self):
+        """Drawing programs that were killed while they removed the run's folder, late in their work."""
+        _, calls, _ = self.killed_at("flameprobe-draw", 0)
+        left = 0
+        for number in range(calls, calls - sized(24, 60), -1):
+            ran, _, killed = self.killed_at("flameprobe-draw", number)
+            gone = sorted(ran.directory.glob("x.run.gone.*"))
+            left += len(gone)
+            if killed and gone:
+                again = run(WORK[:1] + [f"FLAMEPROBE_OUT={ran.directory}/x"] + WORK[1:], ran.directory)
+                self.assertEqual((again.returncode, again.stdout), (6, "ending by return\n"), again.stderr)
+                self.assertEqual(sorted(path.name for path in ran.directory.glob("x.run*")), [], again.stderr)
+        self.assertGreater(left, 0)
 
     def check(self, who):
         _, calls, killed = self.killed_at(who, 0)
