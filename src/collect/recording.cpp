@@ -204,12 +204,15 @@ void Recording::write_account() {
     summary.counters["steps by expressions"] = statistics.irregular_steps;
 }
 
-// The process's clock ends with the host, and samples that came after the last reading prove that it used more. Read
-// from outside it is behind: but the process used no less than its threads.
+// Read from outside, the process's clock is behind, by its last tick on a busy machine's virtual CPUs by 40 ms. But the
+// process used no less than its threads, and samples prove that it used more: as far as the clock has gone on since, or
+// without limit where it has ended with the host.
 std::uint64_t Recording::used_ns() const {
-    const bool host_ended = clocks_.process_ns() == 0;
-    const std::uint64_t sampled = host_ended && run_.period_ns != 0 ? pipeline_.threads().accounted() : 0;
-    return std::max({process_cpu_ns_, pipeline_.threads().cpu_ns(), sampled});
+    const std::uint64_t now = clocks_.process_ns(), sampled = run_.period_ns != 0 ? pipeline_.threads().accounted() : 0;
+    const bool ended = now == 0, exact = !ended && clocks_.behind_ns() == 0;
+    const std::uint64_t since = exact ? 0 : now - std::min(now, counted_process_ns_);
+    const std::uint64_t proven = ended ? sampled : std::min(sampled, process_cpu_ns_ + since);
+    return std::max({process_cpu_ns_, pipeline_.threads().cpu_ns(), proven});
 }
 
 // What the CPU clocks counted and no sample stands for was spent in the kernel, where that is left out. Else only

@@ -79,10 +79,10 @@ std::string sampled_text(const Summary& summary, const RunInfo& run) {
 }
 
 std::string coverage_text(const Summary& summary) {
-    const double sampled = as_double(summary.samples);
-    return "sampled " + duration_text(static_cast<std::uint64_t>(sampled)) + " of the process's " +
-           duration_text(summary.process_cpu_ns) +
-           " of CPU time: " + percent_text(sampled, as_double(summary.process_cpu_ns));
+    // By chance the samples may stand for a little more time than there was.
+    const std::uint64_t used = summary.process_cpu_ns, of_it = std::min(summary.samples, used);
+    return "sampled " + duration_text(summary.samples) + " of the process's " + duration_text(used) +
+           " of CPU time: " + percent_text(as_double(of_it), as_double(used));
 }
 
 std::string cost_text(const Summary& summary) {

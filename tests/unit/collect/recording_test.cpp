@@ -30,7 +30,7 @@ public:
     }
     std::uint64_t own_ns() const override { return own; }
     bool own_is_in_process() const override { return own_in_process; }
-    std::uint64_t behind_ns() const override { return 0; }
+    std::uint64_t behind_ns() const override { return behind; }
     std::vector<std::uint32_t> threads() const override {
         std::vector<std::uint32_t> tids;
         for (const auto& [tid, ns] : thread) tids.push_back(tid);
@@ -43,7 +43,7 @@ public:
         time += periods * period;
     }
 
-    std::uint64_t time = 1'000 * period, process = 0, own = 0;
+    std::uint64_t time = 1'000 * period, process = 0, own = 0, behind = 0;
     bool own_in_process = false;
     std::map<std::uint32_t, std::uint64_t> thread;
 };
@@ -353,6 +353,20 @@ TEST_CASE("a host that was killed has used as much as its samples stand for") {
     const ToldProfile told = run.close();
     CHECK(told.account(run.main_thread).cpu_ns == 150 * period);
     CHECK(told.last.process_cpu_ns == 150 * period);
+}
+
+TEST_CASE("where the last reading was behind, samples prove what a later one confirms") {
+    for (const std::uint64_t later : {20, 50}) {
+        Case run;
+        run.clocks.behind = period;
+        run.clocks.run(run.main_thread, 100);
+        run.recording.read_clocks();
+        run.take(run.main_thread, 140);
+        run.recording.pause();
+        run.clocks.process += later * period;
+        const ToldProfile told = run.close();
+        CHECK(told.last.process_cpu_ns == (100 + std::min<std::uint64_t>(later, 40)) * period);
+    }
 }
 
 TEST_CASE("the most memory that the event source told of counts as ours") {
