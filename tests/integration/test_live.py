@@ -45,10 +45,10 @@ class Shown(Case):
         found = re.search(r"([\d,]+) samples", done.stdout)
         return int(found[1].replace(",", "")) if found else 0
 
-    def get(self, url, path=None, host=None, method="GET"):
+    def get(self, url, path=None, host=None, method="GET", origin=None):
         place = urllib.parse.urlsplit(url)
         connection = http.client.HTTPConnection(place.hostname, place.port, timeout=60)
-        connection.request(method, place.path if path is None else path, headers={"Host": host} if host else {})
+        connection.request(method, place.path if path is None else path, headers=({"Host": host} if host else {}) | ({"Origin": origin} if origin else {}))
         answer = connection.getresponse()
         return answer.status, answer.read().decode(), answer
 
@@ -75,6 +75,8 @@ class Live(Shown):
                 for path, host in (("/", None), ("/" + "0" * 32 + "/", None), ("/" + "0" * 32 + "/data", None), (None, "evil.example"),
                                    (None, f"evil.example:{port}"), ("/..", None)):
                     self.assertEqual(self.get(url, path, host)[0], 404, (path, host))
+                for origin, status in (("http://evil.example", 404), ("null", 404), (f"http://127.0.0.1:{port}", 200)):
+                    self.assertEqual(self.get(url, origin=origin)[0], status, origin)
                 self.assertEqual(self.get(url, method="POST")[0], 405)
                 listening = {line.split()[1] for line in open("/proc/net/tcp", encoding="ascii").read().splitlines()[1:] if line.split()[3] == "0A"}
                 self.assertIn(f"0100007F:{port:04X}", listening)

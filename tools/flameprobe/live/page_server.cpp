@@ -74,6 +74,9 @@ PageAnswer PageServer::State::answer_to(MHD_Connection* connection, std::string_
     const PageAnswer unknown{404, "text/plain; charset=utf-8", "Not found.\n"};
     const char* host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host");
     if (host == nullptr || (host != hosts[0] && host != hosts[1])) return unknown;
+    // Its own page's requests have none, or this server's: one with another site's is for that site's page.
+    const char* origin = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Origin");
+    if (origin != nullptr && origin != std::string("http://") + host) return unknown;
     if (path.size() < token.size() + 2 || path[0] != '/' || path[token.size() + 1] != '/') return unknown;
     if (!equal(path.substr(1, token.size()), token)) return unknown;
     const MHD_ConnectionInfo* client = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
