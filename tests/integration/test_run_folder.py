@@ -37,6 +37,22 @@ def end(pid):
     os.waitpid(pid, 0)
 
 
+def hold(place):
+    """Work for as_nobody(): opens and locks each file of a run that he can."""
+    held = {}
+
+    def work(_):
+        for path in [*place.glob("*.run*/*"), *place.glob("x.*")]:
+            with contextlib.suppress(OSError):
+                file = held[path] if path in held else os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+                held[path] = file
+                with contextlib.suppress(OSError):
+                    fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                with contextlib.suppress(OSError):
+                    fcntl.fcntl(file, 37, struct.pack("hhqqi4x", fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0))  # F_OFD_SETLK
+    return work
+
+
 class Folder(Case):
     def setUp(self):
         super().setUp()
@@ -221,27 +237,13 @@ class Changed(Case):
 class Held(Folder):
     """Another user locks each file that he can open, for as long as the run lasts."""
 
-    def hold(self, place):
-        held = {}
-
-        def work(_):
-            for path in [*place.glob("*.run*/*"), *place.glob("x.*")]:
-                with contextlib.suppress(OSError):
-                    file = held[path] if path in held else os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-                    held[path] = file
-                    with contextlib.suppress(OSError):
-                        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-                    with contextlib.suppress(OSError):
-                        fcntl.fcntl(file, 37, struct.pack("hhqqi4x", fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0))  # F_OFD_SETLK
-        return work
-
     def test_the_end_is_held_by_nobody(self):
         tree = "import os, time\ndef work():\n    end = time.process_time() + 1.5\n    while time.process_time() < end: pass\n" \
                "child = os.fork()\nwork()\nif child: os.wait()"
         for turn in range(sized(1, 100)):
             with self.subTest(turn=turn):
                 place = self.sticky(f"held-{turn}")
-                enemy = as_nobody(self.hold(place))
+                enemy = as_nobody(hold(place))
                 try:
                     ran = run(["/usr/bin/python3", "-c", tree], place, profiled(OUT=place / "x", FREQ=499, KERNEL="off"), timeout=60)
                     again = run(["/usr/bin/python3", "-c", tree], place, profiled(OUT=place / "x", FREQ=499, KERNEL="off"), timeout=60)
