@@ -47,7 +47,7 @@ def container(case, program, *arguments, files=(), root="root"):
     def child():
         with contextlib.suppress(OSError):  # of ldd, which ends
             found = Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text().split()
-            return next((int(pid) for pid in found if os.readlink(f"/proc/{pid}/exe") == "/app/program"), 0)
+            return next((int(pid) for pid in found if os.readlink(f"/proc/{pid}/exe").endswith("/app/program")), 0)
     pid = wait_until(lambda: parent.poll() is not None or child(), 30, "the container")
     if parent.poll() is None:
         return pid
