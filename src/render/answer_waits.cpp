@@ -49,7 +49,7 @@ public:
                            short_time(all) + " " + whole_percent(ran_, all) + " ran";
         bool first = true;
         for (const Waits& one : in_order()) {
-            if (one.kind == WaitKind::not_known || one.looks < least_looks || !has(one, least_share)) continue;
+            if (one.kind == WaitKind::not_known || !is_known(one) || !has(one, least_share)) continue;
             for (const std::string& told : {told_of(one, true), told_of(one, false)}) {
                 const std::string more = (first ? "; " : ", ") + whole_percent(one.weight, all) + " " + told;
                 if (columns(text + more) > longest_answer) continue;
@@ -64,9 +64,8 @@ public:
     std::vector<WaitReason> reasons() const {
         std::vector<WaitReason> list;
         for (const Waits& one : in_order()) {
-            // So much in a few looks is no estimate from many short waits, but the length of a long one. How long
-            // threads had no CPU is the kernel's account, whatever was seen of it.
-            if (one.looks < least_looks && one.kind != WaitKind::preempted && !has(one, long_wait)) continue;
+            // How long threads had no CPU is the kernel's account, whatever was seen of it.
+            if (!is_known(one) && one.kind != WaitKind::preempted) continue;
             std::string sentence = told_of(one, true);
             const auto same = std::ranges::find(list, sentence, &WaitReason::sentence);
             if (same != list.end())
@@ -99,6 +98,8 @@ private:
         });
         return list;
     }
+    /// A twentieth in a few looks is no estimate from many short waits, but the length of a long one.
+    bool is_known(const Waits& one) const { return one.looks >= least_looks || has(one, long_wait); }
     bool has(const Waits& one, double least) const {
         return static_cast<double>(one.weight) >= least * static_cast<double>(whole());
     }

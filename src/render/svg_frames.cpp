@@ -204,12 +204,10 @@ Result<SvgPage> page_of(const NamedProfile& profile, const FlameGraphOptions& op
     page.legend = legend_of(profile, *tree, *palette, roles, classes);
     page.shades = used_shades(profile, *tree, *palette, roles, page.legend, classes);
     page.facts = run_facts(profile);
-    if (std::string sentence = answer(profile); profile.has_run && !sentence.empty())
-        page.facts.insert(page.facts.begin(), {"Answer", std::move(sentence)});
+    if (profile.has_run) page.answer = answer(profile);
     if (options.brief)
         std::erase_if(page.facts, [](const Fact& fact) {
-            return fact.label != "Answer" && fact.label != "Command" && fact.label != "Run" &&
-                   fact.label != "Samples" && fact.label != "Time";
+            return fact.label != "Command" && fact.label != "Run" && fact.label != "Samples" && fact.label != "Time";
         });
     page.width = options.width;
     page.rows = tree->depth + 1;

@@ -14,7 +14,11 @@ namespace flameprobe {
 
 namespace {
 
-constexpr unsigned frames_top = 98;
+constexpr unsigned head_row = 19;
+
+/// Below title, answer, subtitle and legend.
+unsigned frames_top(const SvgPage& page) { return 98 + (page.answer.empty() ? 0 : head_row); }
+
 constexpr unsigned fact_row = 17;
 constexpr unsigned fact_x = 100;
 constexpr double fact_column = 6.45;        // mean width of a letter of the 12 px text font
@@ -64,13 +68,22 @@ std::size_t letters(unsigned pixels, double column) {
 
 void add_header(std::string& out, const SvgPage& page) {
     // The script keeps the header visible while a tall graph is scrolled, so it needs an opaque background.
-    out +=
-        "<g class=\"head\"><rect class=\"page\" width=\"100%\" height=\"" + std::to_string(frames_top - 4) + "\"/>\n";
+    out += "<g class=\"head\"><rect class=\"page\" width=\"100%\" height=\"" + std::to_string(frames_top(page) - 4) +
+           "\"/>\n";
     add_text(out, R"(class="title" x="12" y="32")",
              fit_columns(clean_text(page.title), letters(page.width - 2 * svg::margin, 11.2)));
-    add_text(out, R"(class="subtitle" x="12" y="53")",
-             fit_columns(clean_text(page.subtitle), letters(page.width - 2 * svg::margin, 7.84)));
-    out += R"(<text class="legend" x="12" y="83">)";
+    unsigned y = 53;
+    const auto line = [&](const std::string& kind, const std::string& text, double column) {
+        add_text(out, "class=\"" + kind + R"(" x="12" y=")" + std::to_string(y) + "\"",
+                 fit_columns(clean_text(text), letters(page.width - 2 * svg::margin, column)));
+    };
+    if (!page.answer.empty()) {
+        line("answer", page.answer, 8.4);
+        y += head_row;
+    }
+    line("subtitle", page.subtitle, 7.84);
+    const std::string legend_y = std::to_string(y + 30);
+    out += R"(<text class="legend" x="12" y=")" + legend_y + "\">";
     bool first = true;
     for (const LegendEntry& entry : page.legend) {
         out += "<tspan class=\"" + entry.color_class + (first ? "\">■</tspan>" : "\" dx=\"16\">■</tspan>");
@@ -79,7 +92,7 @@ void add_header(std::string& out, const SvgPage& page) {
         out += "</tspan>";
         first = false;
     }
-    out += "</text>\n<text class=\"details\" x=\"12\" y=\"83\"></text>\n</g>\n";
+    out += "</text>\n<text class=\"details\" x=\"12\" y=\"" + legend_y + "\"></text>\n</g>\n";
 }
 
 /// Lines of at most `room` columns, broken at spaces where there are any.
@@ -148,7 +161,8 @@ void write_svg_page(const SvgPage& page, const ByteSink& out) {
     const std::string id = id_of(page.hash);
     const unsigned frames_height = page.rows * svg::row;
     std::string footer;
-    const std::string height = std::to_string(add_footer(footer, page.facts, page.width, frames_top + frames_height));
+    const std::string height =
+        std::to_string(add_footer(footer, page.facts, page.width, frames_top(page) + frames_height));
 
     const std::string width = std::to_string(page.width), margin = std::to_string(svg::margin);
     std::string head = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
@@ -160,8 +174,8 @@ void write_svg_page(const SvgPage& page, const ByteSink& out) {
     head += "<rect class=\"page\" width=\"100%\" height=\"100%\"/>\n";
     add_header(head, page);
     head += "<svg class=\"frames\" data-row=\"" + std::to_string(svg::row) + "\" x=\"" + margin + "\" y=\"" +
-            std::to_string(frames_top) + "\" width=\"" + std::to_string(page.width - 2 * svg::margin) + "\" height=\"" +
-            std::to_string(frames_height) + "\">\n";
+            std::to_string(frames_top(page)) + "\" width=\"" + std::to_string(page.width - 2 * svg::margin) +
+            "\" height=\"" + std::to_string(frames_height) + "\">\n";
     out(head);
     out(page.frames);
     out("</svg>\n");

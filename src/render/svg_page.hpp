@@ -34,6 +34,7 @@ std::vector<LegendEntry> legend_of(const NamedProfile& profile, const CallTree& 
 struct SvgPage {
     std::uint64_t hash = 0;  // of the content; makes the id
     std::string title;
+    std::string answer;  // empty: none
     std::string subtitle;
     std::vector<NamedShade> shades;
     std::vector<LegendEntry> legend;

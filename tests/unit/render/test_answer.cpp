@@ -45,7 +45,7 @@ const std::map<std::string, std::string> right = {
     {"python-waits", "of 21 threads' 2.71 s 2 % ran; 48 % slept, 45 % waited for other processes"},
     {"python", "94 % in code of _json.so without names"},
     {"quick", "99 % in quick"},
-    {"redis-waits", "of 3 threads' 5.71 s 24 % ran; 24 % idle in epoll_wait"},
+    {"redis-waits", "of 3 threads' 5.71 s 24 % ran; 50 % idle, 24 % idle in epoll_wait"},
     {"redis", "66 % in _writeToClient, called by writeToClient: mostly write (65 %)"},
     {"regex", "65 % in std::__detail::_Executor::_M_dfs, 33 % in main"},
     {"sort", "56 % in memcmp (libc.so.6), 14 % in code of sort without names"},

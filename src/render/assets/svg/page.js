@@ -10,9 +10,9 @@ function writeLines(element, words, room, x, high) {
   return lines.length;
 }
 // In a narrow window title and legend break, and the search box stands below the title. Everything below goes down by `lower`.
-const NARROW = 640, BAR_LOWER = 50, LEGEND_LOWER = 38, LEGEND_LINE = 18, LEGEND_GAP = 16, graphTop = graph.y.baseVal.value, legendTop = Number(legend?.getAttribute("y") ?? 0);
-const heads = Array.from(svg.querySelectorAll(".title, .subtitle"), (element) => ({element, text: element.textContent, top: Number(element.getAttribute("y"))}));
-const HEAD_LINES = [24, 18];
+const NARROW = 640, LEGEND_LOWER = 38, LEGEND_LINE = 18, LEGEND_GAP = 16, graphTop = graph.y.baseVal.value, legendTop = Number(legend?.getAttribute("y") ?? 0);
+const heads = Array.from(svg.querySelectorAll(".title, .answer, .subtitle"), (element) => ({element, text: element.textContent, top: Number(element.getAttribute("y"))}));
+const HEAD_LINES = [24, 18, 18], BAR_LOWER = heads[heads.length - 1].top - 3;
 let lower = 0;
 const isNarrow = () => svg.getBoundingClientRect().width < NARROW;
 function placeHead() {
