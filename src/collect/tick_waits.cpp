@@ -15,9 +15,9 @@ constexpr std::uint64_t list_every_ns = 100'000'000, gather_ns = 250'000'000;
 
 /// Of a thread's places the latest few stay. Who held a lock was so then only.
 void remember(auto& places, const auto& found, const auto& alike) {
-    constexpr std::size_t most_places = 16;
+    constexpr std::size_t most_kept = 16;
     std::erase_if(places, [&](const auto& place) { return alike(place, found); });
-    if (places.size() == most_places) places.erase(places.begin());
+    if (places.size() == most_kept) places.erase(places.begin());
     places.push_back(found);
     places.back().what.held.reset();
 }
