@@ -79,20 +79,31 @@ CallCheck::Verdict CallCheck::judge_target(std::uint64_t target, std::uint64_t c
     const auto called = target_tables.cfi->function(target, target_tables.bias);
     if (same_region && called == body && (body.described || target <= callee)) return Verdict::certain;
     if (!called.described && !body.described) return Verdict::possible;  // V8's builtins jump on to each other
-    const bool jumped = called.described && body.described && called.end > called.start &&
-                        tail_calls(target, called.end + target_tables.bias, body.start + tables.bias);
+    const bool jumped =
+        called.described && body.described && called.end > called.start &&
+        tail_calls(target, called.end + target_tables.bias, body.start + tables.bias, tail_calls_in_a_row);
     return jumped ? Verdict::tail_call : Verdict::no;
 }
 
-bool CallCheck::tail_calls(std::uint64_t from, std::uint64_t end, std::uint64_t to) {
+bool CallCheck::tail_calls(std::uint64_t from, std::uint64_t end, std::uint64_t to, int in_a_row) {
     constexpr std::uint64_t longest = std::uint64_t{64} << 10;
     const auto [place, is_new] = tail_calls_.try_emplace({from, to}, false);
-    if (is_new) {
-        std::vector<std::byte> code(std::min(end - from, longest));
-        code.resize(read_self(from, code));
-        place->second = may_jump_to(code, from, to);
+    if (!is_new) return place->second;
+    std::vector<std::byte> code(std::min(end - from, longest));
+    code.resize(read_self(from, code));
+    bool found = may_jump_to(code, from, to);
+    if (!found && in_a_row > 1) {
+        for (const std::uint64_t next : jumps_out(code, from)) {
+            const CodeRegion* const region = map_.find(next);
+            const auto tables = region != nullptr ? modules_.find(*region) : ModuleTable::Tables{};
+            if (tables.cfi == nullptr) continue;
+            const auto function = tables.cfi->function(next, tables.bias);
+            if (!function.described || function.start + tables.bias != next || function.end <= function.start) continue;
+            found = tail_calls(next, function.end + tables.bias, to, in_a_row - 1);
+            if (found) break;
+        }
     }
-    return place->second;
+    return tail_calls_[{from, to}] = found;
 }
 
 }  // namespace flameprobe

@@ -33,7 +33,7 @@ public:
     Verdict judge(std::uint64_t return_address, std::uint64_t callee);
     /// Whether a frame that executes at `callee` (an address to look up, as in CodeFrame) can have been called from
     /// there: by a direct call to the same function, to one that jumps to it (a tail call), or by an indirect call.
-    /// Several tail calls in a row make it say no where the truth is yes.
+    /// More than three tail calls in a row make it say no where the truth is yes.
     bool follows_call(std::uint64_t return_address, std::uint64_t callee) {
         return judge(return_address, callee) != Verdict::no;
     }
@@ -52,10 +52,11 @@ private:
         Verdict verdict = Verdict::no;
     };
     static constexpr std::size_t remembered_pairs = 2048;
+    static constexpr int tail_calls_in_a_row = 3;
 
     Verdict judge_afresh(std::uint64_t return_address, std::uint64_t callee);
     Verdict judge_target(std::uint64_t target, std::uint64_t callee);
-    bool tail_calls(std::uint64_t from, std::uint64_t end, std::uint64_t to);
+    bool tail_calls(std::uint64_t from, std::uint64_t end, std::uint64_t to, int in_a_row);
     void forget_if_stale();
 
     const CodeMap& map_;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "unwind/call_check.hpp"
 #include "unwind/unwind_rule.hpp"
@@ -69,6 +70,8 @@ std::uint64_t follow_stubs(std::uint64_t target);
 /// Whether `code`, copied from `address`, jumps to `target` as a tail call does: directly, through a stub, or through a
 /// pointer in an object (virtual functions).
 bool may_jump_to(std::span<const std::byte> code, std::uint64_t address, std::uint64_t target);
+/// Where `code` jumps to outside of itself, through stubs; some are none, as bytes are not told from instructions.
+std::vector<std::uint64_t> jumps_out(std::span<const std::byte> code, std::uint64_t address);
 /// Whether it does so directly.
 bool jumps_to(std::span<const std::byte> code, std::uint64_t address, std::uint64_t target);
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 import unittest
 
 from deep_stacks import caller_is_right, judge, levels_are_right, path_is_right, recursion_is_right
@@ -173,6 +174,30 @@ class Recursions(Case):
                     # tick, as this regex's, are cut where timers tick and no look has met it.
                     self.assertGreater(rooted + read_later, 0.75 if (engine, kind) == ("timer", "regex") else 0.9)
                     self.assertGreater(rooted, 0.6)
+
+    def test_an_interpreter_that_recurses_through_c(self):
+        """Python's calls are tail calls in a row, by registers too."""
+        directory = self.fresh_directory("python")
+        (directory / "through.py").write_text("""import sys, threading, time
+sys.setrecursionlimit(100000)
+threading.stack_size(256 << 20)
+def work():
+    end, total = time.process_time() + 0.002, 0
+    while time.process_time() < end: total += 1
+    return total
+def down(levels): return work() if levels == 0 else max([levels], key=lambda one: down(levels - 1))
+def main():
+    end = time.process_time() + 1.5
+    while time.process_time() < end: down(1500)
+thread = threading.Thread(target=main)
+thread.start()
+thread.join()
+""")
+        ran = run([sys.executable, directory / "through.py"], directory, profiled(ENGINE=ENGINES[0], FREQ=997, FORMAT="folded"))
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        stacks = ran.result().stacks()
+        whole = sum(hits for frames, hits in stacks if "[callers read later]" not in frames and "[truncated]" not in frames)
+        self.assertGreater(whole, 0.5 * sum(hits for _, hits in stacks))
 
     def test_a_brief_recursion_has_its_callers(self):
         """Known, or behind a note: never silently cut."""

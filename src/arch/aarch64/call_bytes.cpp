@@ -71,6 +71,17 @@ bool jumps_to(std::span<const std::byte> code, std::uint64_t address, std::uint6
     return false;
 }
 
+std::vector<std::uint64_t> jumps_out(std::span<const std::byte> code, std::uint64_t address) {
+    std::vector<std::uint64_t> out;
+    for (std::size_t i = 0; i + 4 <= code.size(); i += 4) {
+        std::uint32_t instruction = 0;
+        std::memcpy(&instruction, code.data() + i, sizeof instruction);
+        const std::uint64_t to = a64::branch_target(address + i, instruction);
+        if ((instruction & 0xfc000000) == 0x14000000 && to - address >= code.size()) out.push_back(follow_stubs(to));
+    }
+    return out;
+}
+
 bool may_jump_to(std::span<const std::byte> code, std::uint64_t address, std::uint64_t target) {
     for (std::size_t i = 0; i + 4 <= code.size(); i += 4) {
         std::uint32_t instruction = 0;

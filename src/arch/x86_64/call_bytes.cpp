@@ -124,6 +124,16 @@ bool jumps_to(std::span<const std::byte> code, std::uint64_t address, std::uint6
     return false;
 }
 
+std::vector<std::uint64_t> jumps_out(std::span<const std::byte> code, std::uint64_t address) {
+    std::vector<std::uint64_t> out;
+    const auto* const bytes = reinterpret_cast<const std::uint8_t*>(code.data());
+    for (std::size_t i = 0; i + 5 <= code.size(); ++i) {
+        const std::uint64_t to = displaced(address + i + 5, bytes + i + 1);
+        if (bytes[i] == 0xe9 && to - address >= code.size()) out.push_back(follow_stubs(to));
+    }
+    return out;
+}
+
 bool may_jump_to(std::span<const std::byte> code, std::uint64_t address, std::uint64_t target) {
     const auto* const bytes = reinterpret_cast<const std::uint8_t*>(code.data());
     // Every offset is tried, instruction or not: that a wrong one leads to the very target is next to impossible.
@@ -144,6 +154,9 @@ bool may_jump_to(std::span<const std::byte> code, std::uint64_t address, std::ui
                 return true;
             // jmp *N(%reg); not jmp *%reg nor jmp *table(,%reg,8), which are how a switch jumps.
             if (rm != 4 && (mod == 1 || mod == 2 || (mod == 0 && rm != 5))) return true;
+            // jmp *%reg where registers were popped: no switch is there.
+            const std::size_t begin = i > 0 && bytes[i - 1] == 0x41 ? i - 1 : i;
+            if (mod == 3 && begin > 0 && (bytes[begin - 1] & 0xf8) == 0x58) return true;
         }
     }
     return false;

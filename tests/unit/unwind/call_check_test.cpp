@@ -90,6 +90,14 @@ volatile int chosen = 1;
     jumps_on();
     sink = sink + 5;
 }
+[[gnu::noinline]] void jumps_to_one_that_jumps_on() {
+    sink = sink + 2 * chosen;
+    jumps_on();
+}
+[[gnu::noinline]] void call_first_of_two() {
+    jumps_to_one_that_jumps_on();
+    sink = sink + 6;
+}
 
 }  // namespace
 
@@ -106,6 +114,11 @@ TEST_CASE("a function can have been entered by a tail call in the one that was c
     }
     CHECK(check.judge(back, address_of(other)) == Verdict::no);
     CHECK(check.judge(back, address_of(call_directly)) == Verdict::no);
+    call_first_of_two();
+    const std::uint64_t further_back = address_of(seen);
+    if (check.site(further_back).target == address_of(jumps_to_one_that_jumps_on))
+        CHECK(check.judge(further_back, address_of(callee)) == Verdict::tail_call);
+    CHECK(check.judge(further_back, address_of(other)) == Verdict::no);
 }
 
 TEST_CASE("code without tables is entered through stubs that lie anywhere") {

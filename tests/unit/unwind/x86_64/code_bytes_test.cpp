@@ -128,6 +128,9 @@ TEST_CASE("bytes of a distance, and what follows them, are no jump through memor
     CHECK_FALSE(jumps("\x48\x8d\x3d\xff\xa3\x00\x00\xc3"sv, elsewhere));  // lea 0xa3ff(%rip),%rdi
     CHECK(jumps("\x48\x8d\x3d\xff\xa3\x00\x40\xc3"sv, elsewhere));        // too far to be one
     CHECK(jumps("\xff\x66\x10"sv, elsewhere));
+    CHECK(jumps("\x41\x5f\xff\xe0"sv, elsewhere));              // pop %r15; jmp *%rax
+    CHECK(jumps("\x5d\x41\xff\xe3"sv, elsewhere));              // pop %rbp; jmp *%r11
+    CHECK_FALSE(jumps("\x48\x01\xd0\xff\xe0"sv, elsewhere));    // add %rdx,%rax; jmp *%rax: a switch
     CHECK(jumps("\x48\x89\xe8\xff\x60\x10\xcc"sv, elsewhere));  // mov %rbp,%rax; jmp *0x10(%rax)
 }
 
