@@ -47,16 +47,26 @@ public:
         const std::uint64_t all = whole();
         std::string text = "of " + count_text(threads_.size()) + (threads_.size() == 1 ? " thread's " : " threads' ") +
                            short_time(all) + " " + whole_percent(ran_, all) + " ran";
-        bool first = true;
-        for (const Waits& one : in_order()) {
-            if (one.kind == WaitKind::not_known || !is_known(one) || !has(one, least_share)) continue;
-            for (const std::string& told : {told_of(one, true), told_of(one, false)}) {
-                const std::string more = (first ? "; " : ", ") + whole_percent(one.weight, all) + " " + told;
+        const std::vector<Waits> list = in_order();
+        std::vector<bool> is_told(list.size());
+        std::string_view comma = "; ";
+        for (std::size_t at = 0; at < list.size(); ++at) {
+            const Waits& one = list[at];
+            if (is_told[at] || one.kind == WaitKind::not_known || !is_known(one) || !has(one, least_share)) continue;
+            std::string more = std::string(comma) + whole_percent(one.weight, all) + " " + told_of(one, true);
+            std::vector<std::size_t> of_it{at};
+            if (columns(text + more) > longest_answer) {  // then without the place, for all places
+                const std::string brief = told_of(one, false);
+                std::uint64_t sum = one.weight;
+                for (std::size_t next = at + 1; next < list.size(); ++next)
+                    if (!is_told[next] && told_of(list[next], false) == brief)
+                        sum += list[next].weight, of_it.push_back(next);
+                more = std::string(comma) + whole_percent(sum, all) + " " + brief;
                 if (columns(text + more) > longest_answer) continue;
-                text += more;
-                first = false;
-                break;
             }
+            for (const std::size_t told : of_it) is_told[told] = true;
+            text += more;
+            comma = ", ";
         }
         return text;
     }

@@ -230,11 +230,19 @@ private:
         groups_.erase(narrow, groups_.end());
         std::ranges::sort(groups_, {}, [&](const Group& group) { return ranks_[group.box.function]; });
         if (by_weight_ || (id == 0 && profile_.process_first)) {
-            std::ranges::stable_sort(groups_, std::ranges::greater{},
-                                     [](const Group& group) { return group.box.total; });
+            // What no code has comes last, however much it is: it is not what one looks for.
+            std::ranges::stable_sort(groups_, std::ranges::greater{}, [&](const Group& group) {
+                return std::pair(!is_no_code(group.box.function), group.box.total);
+            });
         }
         place(box.start, gathered);
         next_.clear();
+    }
+
+    bool is_no_code(FunctionId id) const {
+        if (id >= profile_.functions.size() || profile_.functions[id].kind != FrameKind::note) return false;
+        const Role role = role_of_note(profile_.strings.view(profile_.functions[id].name));
+        return role == Role::note || role == Role::preempted;
     }
 
     void place(std::uint64_t start, Group& gathered) {

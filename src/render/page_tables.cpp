@@ -10,7 +10,6 @@ namespace flameprobe {
 namespace {
 
 constexpr std::size_t most_rows = 50, most_stacks = 5, longest_cell = 600;
-constexpr std::size_t most_open = 5;  // rows that leave the graph its room
 
 std::string cell(std::string_view text) {
     std::string out = "<td>";
@@ -50,10 +49,9 @@ std::string row(const ProcessShare& process, std::uint64_t all) {
 std::string wait_markup(const NamedProfile& profile) {
     const auto reasons = wait_reasons(profile);
     if (reasons.empty()) return {};
-    std::string out = std::string("<details class=\"facts waits\"") +
-                      (counts_waiting(profile.run) && reasons.size() <= most_open ? " open" : "") +
-                      "><summary>What the threads waited for</summary><table>\n"
-                      "<tr><th>share</th><th>time</th><th></th></tr>\n";
+    std::string out =
+        "<details class=\"facts waits\"><summary>What the threads waited for</summary><table>\n"
+        "<tr><th>share</th><th>time</th><th></th></tr>\n";
     for (const WaitReason& one : reasons)
         out += "<tr>" + cell(one.share) + cell(duration_text(one.ns)) + cell(one.sentence) + "</tr>\n";
     return out + "</table></details>";

@@ -136,7 +136,8 @@ export class LazyTree {
     if (this.fromLeaves && node === this.root) node.boxes.forEach((box) => add(box, this.worth[box], box));
     else if (this.up) this.callers(node, add);
     else this.callees(node, add);
-    const {profile: {order}, look: {byName}} = this, kids = Array.from(groups.values()).sort((a, b) => (byName ? 0 : b.total - a.total) || order[a.fn] - order[b.fn]);
+    const {profile, look: {byName}} = this, {order} = profile, last = ({fn}) => byName ? 0 : profile.isNoFunction(fn);
+    const kids = Array.from(groups.values()).sort((a, b) => last(a) - last(b) || (byName ? 0 : b.total - a.total) || order[a.fn] - order[b.fn]);
     let x = node.x;
     for (const kid of kids) {
       kid.x = x;

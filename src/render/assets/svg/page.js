@@ -66,7 +66,8 @@ function fitHeads() {
   if (isNarrow()) return;
   const left = Math.min(...Array.from(bar.children, (item) => item.getBoundingClientRect().left || Infinity));
   const room = left - svg.getBoundingClientRect().left - MARGIN - 14;
-  for (const head of heads) head.element.textContent = fit(penIn(fontOf(head.element)), head.text, room);
+  // What stands below the search box has the whole width.
+  for (const head of heads) if (head.top < 45) head.element.textContent = fit(penIn(fontOf(head.element)), head.text, room);
 }
 function layOut() {
   placeHead();
