@@ -12,7 +12,7 @@ inline constexpr double z_of_999_in_1000 = 3.29;
 
 /// How much runs of one program differ beside samples: the standard deviation of a part's odds, as a part of them. One
 /// run does not show it (docs/decisions/0017-one-comparison.md).
-inline constexpr double between_runs = 0.05;
+inline constexpr double between_runs = 0.1;
 
 /// One side's figure in its clusters, which are runs, or stretches of the time of its only run.
 struct Clusters {

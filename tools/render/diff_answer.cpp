@@ -15,7 +15,8 @@ namespace {
 
 std::string sign_text(double part) {
     const double percent = 100 * part;
-    return (percent < 0 ? "−" : "+") + short_decimal(std::abs(percent), std::abs(percent) < 9.95 ? 1 : 0);
+    const bool fine = std::abs(percent) < 9.95 || (percent < -99 && percent > -99.95);
+    return (percent < 0 ? "−" : "+") + short_decimal(std::abs(percent), fine ? 1 : 0);
 }
 
 std::string factor_text(double part) { return short_decimal(1 + part, part < 8.95 ? 1 : 0); }
@@ -37,7 +38,7 @@ std::string relative(const ProfileDiff& diff, const Change& change) {
         return interval_text(change.difference() / before, std::max((change.difference() - half) / before, -1.0),
                              (change.difference() + half) / before);
     constexpr double nearly_whole = 0.9995;  // the odds of the whole are infinite
-    if (std::max(before, after) > nearly_whole)
+    if (std::max(before, after) > nearly_whole || before == 0 || after == 0)
         return sign_text(after - before) + points + " (" + sign_text(std::max(after - before - half, -1.0)) + " to " +
                sign_text(std::min(after - before + half, 1.0)) + ")";
     const double odds = std::log(after / (1 - after) * (1 - before) / before);
@@ -63,12 +64,16 @@ Finding in_words(const ProfileDiff& diff, const Found& found, bool first) {
     Finding finding{found, {}, {}, {}, {}, {}};
     const Change& change = found.of_all;
     finding.name = found.everything ? diff.by_amount && !first ? "everything else" : "everything"
-                                    : name_of(diff, found.function) + (found.own_code ? " itself" : "");
+                                    : (found.is_rest ? "the rest of " : "") + name_of(diff, found.function) +
+                                          (found.own_code ? " itself" : "");
     finding.before = part_words(diff, change.before());
     finding.after = part_words(diff, change.after());
     finding.amount = change.before().count == 0  ? "new"
                      : change.after().count == 0 ? "gone"
-                                                 : relative(diff, found.change);
+                     // Of what moved, another part of the stacks is explained already.
+                     : found.change.before().count == 0 || found.change.after().count == 0
+                         ? relative(diff, change)
+                         : relative(diff, found.change);
     constexpr std::size_t most = 3;
     const std::size_t from = found.path.size() > most ? found.path.size() - most : 0;
     for (std::size_t at = from; at < found.path.size(); ++at)
@@ -78,7 +83,10 @@ Finding in_words(const ProfileDiff& diff, const Found& found, bool first) {
 
 std::string first_sentence(const ProfileDiff& diff, const DiffAnswer& answer) {
     const std::string whole = diff.unit.empty() ? " of " + diff.of : " of " + measured(diff);
-    if (answer.findings.empty()) return "Nothing changed by more than " + percents(answer.rest) + whole + ".";
+    constexpr double vague = 0.3;
+    if (answer.findings.empty())
+        return "Nothing changed by more than " + percents(answer.rest) + whole +
+               (answer.rest > vague ? ": the samples are too few to tell more." : ".");
     const Finding& first = answer.findings.front();
     std::string text = first.name + ": ";
     if (first.amount == "new")
@@ -94,7 +102,7 @@ std::string first_sentence(const ProfileDiff& diff, const DiffAnswer& answer) {
     }
     const std::size_t more = answer.findings.size() - 1;
     if (more > 0) text += "; " + std::to_string(more) + (more == 1 ? " more change" : " more changes");
-    if (std::ranges::none_of(answer.findings, &Finding::everything))
+    if (std::ranges::none_of(answer.findings, &Finding::everything) && answer.rest <= vague)
         text += "; nothing else changed by more than " + percents(answer.rest) + whole;
     return text + ".";
 }
@@ -170,9 +178,9 @@ std::string answer_text(const DiffAnswer& answer, std::size_t width) {
     const std::size_t room = width == 0 ? 0 : width > 60 ? width - 60 : 20;
     for (const Finding& finding : answer.findings) {
         const std::string name = room == 0 ? finding.name : fit_name(finding.name, std::max<std::size_t>(room / 2, 20));
-        out += "  " + finding.amount + std::string(finding.amount.size() < 26 ? 26 - columns(finding.amount) : 1, ' ') +
-               finding.before + " → " + finding.after + "  " + name +
-               (finding.where.empty() ? "" : "  in " + finding.where) + "\n";
+        out += "  " + finding.amount +
+               std::string(columns(finding.amount) < 26 ? 26 - columns(finding.amount) : 1, ' ') + finding.before +
+               " → " + finding.after + "  " + name + (finding.where.empty() ? "" : "  in " + finding.where) + "\n";
     }
     for (const std::string& doubt : answer.doubts) out += doubt + "\n";
     return out;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "diff_candidates.hpp"
 #include "diff_machine.hpp"
 #include "render/role.hpp"
 
@@ -11,28 +12,8 @@ namespace flameprobe {
 
 namespace {
 
-constexpr double least_tested = 0.005;  // of the whole, on the larger side
 constexpr double least_told = 0.001;
 constexpr double nearly = 0.85;  // explains as much, but for chance
-constexpr double most_share = 0.9999;
-
-/// By how much a part grew, if it was `before` of the whole, is `after` of it, and nothing else changed.
-double growth_of(double before, double after) {
-    const double least = std::clamp(after, 0.0, most_share);
-    return (1 - before) * least / (1 - least) - before;
-}
-
-struct Candidate {
-    FunctionId function = 0;
-    bool everything = false, own_code = false;
-    double score = 0;
-    Change change;
-
-    double both() const { return change.before().value() + change.after().value(); }
-    double growth(bool amounts) const {
-        return amounts ? change.difference() : growth_of(change.before().value(), change.after().value());
-    }
-};
 
 class Search {
 public:
@@ -67,52 +48,7 @@ private:
         result_.interrupts = {part(before, diff_.weight_before), part(after, diff_.weight_after)};
     }
 
-    /// Among what is left: shares of it, or amounts as they are.
-    Change change_of(const FunctionSums& sum, bool own_code, const FunctionSums& all, double widening) const {
-        const std::uint64_t larger = std::max(diff_.weight_before, diff_.weight_after);
-        const bool amounts = diff_.by_amount;
-        const Share before = own_code ? Share{sum.self_before, 0, sum.self_variance_before, 0}
-                                      : Share{sum.total_before, 0, sum.total_variance_before, 0};
-        const Share after = own_code ? Share{sum.self_after, 0, sum.self_variance_after, 0}
-                                     : Share{sum.total_after, 0, sum.total_variance_after, 0};
-        return Change({before.count, amounts ? larger : all.total_before, before.variance, all.total_variance_before},
-                      {after.count, amounts ? larger : all.total_after, after.variance, all.total_variance_after},
-                      amounts, widening);
-    }
-
     bool is_candidate(FunctionId function) const { return diff_.descriptions[function].kind != FrameKind::thread; }
-
-    std::vector<Candidate> candidates(const DiffSums& sums) {
-        std::vector<Candidate> list;
-        const auto candidate = [&](FunctionId function, bool everything, bool own_code, const FunctionSums& sum,
-                                   double widening) {
-            const Change change = change_of(sum, own_code, sums.all(), widening);
-            const double before = change.before().value(), after = change.after().value();
-            // Of shares, a part explains as much as all that is not part of it.
-            const double other = diff_.by_amount ? 2 : std::max(2 - before - after, 1e-9);
-            const double difference = change.difference();
-            return Candidate{function, everything, own_code,
-                             difference * difference / std::max(1e-9, (before + after) * other), change};
-        };
-        const auto add = [&](const Candidate& one) {
-            if (std::max(one.change.before().value(), one.change.after().value()) >= least_tested) list.push_back(one);
-        };
-        if (diff_.by_amount) add(candidate(0, true, false, sums.all(), diff_.widening));
-        for (FunctionId function = 0; function < sums.sums().size(); ++function) {
-            const FunctionSums& sum = sums.sums()[function];
-            if (sum.total_before + sum.total_after == 0 || !is_candidate(function)) continue;
-            const Candidate total = candidate(function, false, false, sum, sums.widening(function, true));
-            add(total);
-            // What moves between a function and what it calls, and changes neither, may be another compiler's lines.
-            constexpr double whole = 0.95;
-            const bool is_whole = std::min(total.change.before().value(), total.change.after().value()) > whole;
-            const bool ends_here = sum.self_before == sum.total_before && sum.self_after == sum.total_after;
-            if (ends_here || (total.change.is_noise() && !is_whole)) continue;
-            const Candidate own = candidate(function, false, true, sum, sums.widening(function, false));
-            if (is_whole || own.change.difference() * total.change.difference() > 0) add(own);
-        }
-        return list;
-    }
 
     bool is_told(const Candidate& one) const {
         return !one.change.is_noise() && std::abs(one.growth(diff_.by_amount)) >= least_told;
@@ -141,7 +77,22 @@ private:
             const bool same_way = one.change.difference() * best->change.difference() > 0;
             if (same_way && one.score >= least && (own == nullptr || one.both() > own->both())) own = &one;
         }
-        return own == nullptr ? best : own;
+        return named(list, own == nullptr ? best : own);
+    }
+
+    /// Of code without a name what it calls, or is called by, if that explains nearly as much.
+    const Candidate* named(const std::vector<Candidate>& list, const Candidate* best) const {
+        const auto has_name = [&](const Candidate& one) {
+            return !diff_.profile.strings.view(diff_.profile.functions[one.function].name).starts_with('[');
+        };
+        if (has_name(*best)) return best;
+        const Candidate* other = nullptr;
+        for (const Candidate& one : list) {
+            const bool same_way = one.change.difference() * best->change.difference() > 0;
+            if (one.everything || one.own_code || !has_name(one) || !same_way || !is_told(one)) continue;
+            if (one.score >= nearly * best->score && (other == nullptr || one.score > other->score)) other = &one;
+        }
+        return other == nullptr ? best : other;
     }
 
     /// Whether the time of a run changed as it would if `one` changed, and nothing else.
@@ -198,9 +149,19 @@ private:
         }
     }
 
+    /// Whether `left` has it on one side only, since what explains the other side's was found before.
+    bool has_moved(const Candidate& one, const FunctionSums& left) const {
+        if (one.everything || one.own_code || (left.total_before > 0) == (left.total_after > 0)) return false;
+        const FunctionSums& all = whole_[one.function];
+        if (all.total_before == 0 || all.total_after == 0) return false;
+        const double change = static_cast<double>(all.total_after) / static_cast<double>(diff_.weight_after) -
+                              static_cast<double>(all.total_before) / static_cast<double>(diff_.weight_before);
+        return change * one.change.difference() > 0;
+    }
+
     bool add_finding() {
         const DiffSums sums(diff_, removed_);
-        const std::vector<Candidate> list = candidates(sums);
+        const std::vector<Candidate> list = candidates_of(diff_, sums);
         if (result_.found.empty()) result_.tested = list.size();
         const double left = diff_.by_amount ? 1
                                             : static_cast<double>(sums.all().total_before) /
@@ -212,13 +173,19 @@ private:
         }
         std::optional<FunctionId> shrank;
         if (const Candidate* const rival = rival_of(list, best)) shrank = rival->function;
-        const FunctionSums& sum = best->everything ? sums.all() : sums.sums()[best->function];
+        if (result_.found.empty()) whole_ = sums.sums();
+        const FunctionSums& left_sum = best->everything ? sums.all() : sums.sums()[best->function];
+        const FunctionSums& sum = has_moved(*best, left_sum) ? whole_[best->function] : left_sum;
         const Change& change = best->change;
         const double low = change.after().value() - change.noise();
+        const bool is_rest =
+            !best->everything && left_sum.total_before + left_sum.total_after <
+                                     whole_[best->function].total_before + whole_[best->function].total_after;
         result_.found.push_back(
             {.function = best->function,
              .everything = best->everything,
              .own_code = best->own_code,
+             .is_rest = is_rest && &sum == &left_sum && !best->own_code,
              .change = change,
              .of_all = best->own_code ? diff_.change(sum.self_before, sum.self_after, sum.self_variance_before,
                                                      sum.self_variance_after, diff_.widening)
@@ -284,6 +251,7 @@ private:
     std::vector<Role> roles_;
     const std::optional<TimeOfRun> time_;
     DiffSearch result_;
+    std::vector<FunctionSums> whole_;  // before anything was left out
 };
 
 }  // namespace

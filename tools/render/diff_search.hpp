@@ -16,8 +16,9 @@ struct Found {
     FunctionId function = 0;
     bool everything = false;  // all stacks; `function` means nothing
     bool own_code = false;    // only the stacks that end in the function
+    bool is_rest = false;     // a finding before it has a part of its stacks
     Change change;            // among what is left
-    Change of_all;            // among everything: what a reader sees in the picture
+    Change of_all;            // the same as parts of everything; of what only moved, all of it
     /// By how much it grew if nothing else did, in parts of everything before; at least by that much (99.9 %).
     /// Negative: it shrank.
     double growth = 0, least_growth = 0;

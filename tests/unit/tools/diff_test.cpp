@@ -494,7 +494,7 @@ Tried try_pairs(const SimulatedProgram& program, int pairs, std::uint64_t seed) 
 TEST_CASE("a gate fails where what has most of the whole grows, although all other shares fall") {
     CHECK(try_pairs({.share = 0.9, .change = 0.3}, 20, 1).failed == 20);
     CHECK(try_pairs({.share = 0.9, .change = 0.3, .others = 1}, 20, 2).failed == 20);
-    CHECK(try_pairs({.runs = 1, .seconds = 60, .share = 0.9, .change = 0.5}, 20, 3).failed == 20);
+    CHECK(try_pairs({.runs = 1, .seconds = 60, .share = 0.9, .change = 1.5}, 20, 3).failed == 20);
     CHECK(try_pairs({.seconds = 20, .share = 0.99, .change = 0.3}, 20, 4).failed == 20);
     // What has ten samples in a thousand shows little: then the answer says from where on.
     const DiffAnswer few = try_pairs({.runs = 6, .share = 0.99, .change = 0.1}, 1, 5).last;
@@ -544,4 +544,22 @@ TEST_CASE("interrupts are the machine's, and no change of the program") {
     CHECK(answer.findings.empty());
     REQUIRE(!answer.doubts.empty());
     CHECK(answer.doubts[0] == "not searched are interrupts, which the machine decides: 0.99 % before, 15 % after");
+}
+
+TEST_CASE("what a finding leaves of a function is its rest, and what only moved is all of it") {
+    ProfileDiff diff = diff_of(
+        std::move(
+            ProfileOf().folded("main;filter;deflate 8000\nmain;filter 600\nmain;filter;write 500\nmain;read 900\n")),
+        std::move(ProfileOf().folded("main;write 5000\nmain;read 5000\n")));
+    const DiffAnswer answer = answer_of(diff);
+    REQUIRE(answer.findings.size() == 2);
+    CHECK(answer.findings[0].name == "filter");
+    CHECK(answer.findings[1].name == "write");
+    CHECK(answer.findings[1].before == "5.00 %");
+    CHECK(answer.findings[1].amount != "new");
+    ProfileDiff scan = diff_of(std::move(ProfileOf().folded("main;run;scan 8000\nmain;rest 2000\n")),
+                               std::move(ProfileOf().folded("main;run;index 1000\nmain;rest 2000\n")));
+    const DiffAnswer found = answer_of(scan);
+    REQUIRE(!found.findings.empty());
+    CHECK(found.findings[0].name == "scan");
 }
