@@ -18,11 +18,11 @@ namespace flameprobe {
 
 namespace {
 
-constexpr std::size_t most_rows = 10, most_waits = 5, most_lines = 24, bar = 24, longest_name = 60;
+constexpr std::size_t most_rows = 10, most_waits = 5, most_lines = 24, bar = 24, longest_shown = 60;
 
 /// In a code span or block, where nothing is markup, and nobody is mentioned.
 std::string plain(std::string_view name) {
-    std::string text = fit_name(clean_text(name), longest_name);
+    std::string text = fit_name(clean_text(name), longest_shown);
     std::ranges::replace(text, '`', '\'');
     return text;
 }

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "collect/recording.hpp"
+#include "collect/missing.hpp"
 
 using namespace flameprobe;
 
