@@ -5,7 +5,7 @@ import {LazyTree, framesTo} from "../../../src/render/assets/page/lazy_tree.js";
 // a > b > ... > g > (x 3, y 5), all of them one after the other; `kinds` of a to g.
 function profileOf(kinds = [0, 0, 0, 0, 0, 0, 0]) {
   const names = [..."abcdefgxy", "all"], fn = [9, 0, 1, 2, 3, 4, 5, 6, 7, 8], end = [10, 10, 10, 10, 10, 10, 10, 10, 9, 10];
-  return {all: 9, size: 10, fn, end, depth: 9, order: fn.map((_, at) => at), functions: {name: names, kind: [...kinds, 0, 0, 6], role: new Array(10).fill(2)}, folding: {longest: 5, kinds: [0, 1, 7], rare: 8, others: [1], leaving: 1, naming: 80, entering: 2},
+  return {all: 9, size: 10, fn, end, depth: 9, isNoFunction(of) { return this.functions.kind[of] === 4; }, order: fn.map((_, at) => at), functions: {name: names, kind: [...kinds, 0, 0, 6], role: new Array(10).fill(2)}, folding: {longest: 5, kinds: [0, 1, 7], rare: 8, others: [1], leaving: 1, naming: 80, entering: 2},
     total: [8, 8, 8, 8, 8, 8, 8, 8, 3, 5], shape: {hidden: new Uint8Array(10), inner: null, alias: Uint32Array.from(names, (_, at) => at), recursion: false}};
 }
 const treeOf = (profile, look) => LazyTree.roots(profile, profile.total, profile.shape, look);
@@ -54,6 +54,8 @@ test("rare frames of own code in a chain are in sight", () => {
 test("the heaviest first, or by name", () => {
   const profile = profileOf();
   assert.deepEqual(shown(treeOf(profile, {byName: false, chains: true}), profile).slice(-2), ["y", "x"]);
+  profile.functions.kind[8] = 4;  // what no code has is last, however much it is
+  assert.deepEqual(shown(treeOf(profile, {byName: false, chains: true}), profile).slice(-2), ["x", "y"]);
 });
 test("narrow towers do not make it high", () => {
   const profile = profileOf();

@@ -77,6 +77,13 @@ TEST_CASE("the same profile gives the same bytes") {
     CHECK(forwards == svg_of(ProfileOf().folded("d 3\na;c 2\na;b 1\n").profile));
 }
 
+TEST_CASE("what no code has stands last, however much it is") {
+    ProfileOf made;
+    made.stack({"t:w", "n:[preempted]"}, 8).stack({"t:w", "waits"}, 3);
+    const std::string svg = svg_of(made.profile);
+    CHECK(svg.find("<title>waits\n") < svg.find("<title>[preempted]\n"));
+}
+
 TEST_CASE("the heaviest sibling stands first, or they stand by name") {
     ProfileOf made;
     made.folded("m;a 1\nm;b 8\nm;c 3\n");

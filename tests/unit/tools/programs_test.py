@@ -118,7 +118,7 @@ class Render(unittest.TestCase):
         status, picture, _ = run(RENDER, "--for", "readme", "-f", "svg", self.folded)
         self.assertEqual(status, 0)
         self.assertIn('width="840"', picture)
-        self.refuse(2, "'nowhere' is not readme", "--for", "nowhere", self.folded)
+        self.refuse(2, "'nowhere' is neither readme nor github", "--for", "nowhere", self.folded)
 
     def test_images_need_their_module(self):
         alone = shutil.copy(RENDER, self.path("flameprobe-render"))
