@@ -62,8 +62,10 @@ Problem width(Arguments& into, const Text& text) {
 
 /// A picture in a page of text: as wide as GitHub's column, so that labels keep their size. Or a comment, in words.
 Problem picture_for(Arguments& into, const Text& place) {
-    if (place == "github") into.comment = true;
-    if (place == "github") return {};
+    if (place == "github") {
+        into.comment = true;
+        return {};
+    }
     if (place != "readme") return "'" + place + "' is neither readme nor github";
     into.graph.width = 840;
     into.graph.min_width = 0.5;

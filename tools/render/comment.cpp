@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "markdown.hpp"
 #include "profile/counters.hpp"
 #include "render/answer.hpp"
 #include "render/call_tree.hpp"
@@ -20,7 +21,7 @@ namespace {
 
 constexpr std::size_t most_rows = 10, most_waits = 5, most_lines = 24, bar = 24, longest_shown = 60;
 
-/// In a code span or block, where nothing is markup, and nobody is mentioned.
+/// A name for a code span or block: there `*` and `@` are no markup, only a backtick would end it.
 std::string plain(std::string_view name) {
     std::string text = fit_name(clean_text(name), longest_shown);
     std::ranges::replace(text, '`', '\'');
@@ -29,21 +30,21 @@ std::string plain(std::string_view name) {
 
 /// In a cell of a table.
 std::string code(std::string_view name) {
-    std::string text;
-    for (const char letter : plain(name)) text += letter == '|' ? std::string("\\|") : std::string(1, letter);
+    std::string text = plain(name);
+    for (std::size_t at = text.find('|'); at != text.npos; at = text.find('|', at + 2)) text.insert(at, 1, '\\');
     return "`" + text + "`";
 }
 
-/// Sentences have names with `*` and `_` in them, and locks in code spans.
+/// Sentences have names with `*` and `_` in them, and locks in code spans, where nothing is escaped.
 std::string escaped(std::string_view sentence) {
     std::string text;
-    bool in_code = false;
-    for (const char letter : sentence) {
-        if (letter == '`') in_code = !in_code;
-        if (!in_code && std::string_view("\\*_<>[]|#@~").find(letter) != std::string_view::npos) text += '\\';
-        text += letter;
+    for (bool in_code = false;; in_code = !in_code) {
+        const std::string_view part = sentence.substr(0, sentence.find('`'));
+        text += in_code ? std::string(part) : markdown_escaped(part, ">#@~");
+        if (part.size() == sentence.size()) return text;
+        text += '`';
+        sentence.remove_prefix(part.size() + 1);
     }
-    return text;
 }
 
 std::string function_rows(const NamedProfile& profile) {

@@ -4,6 +4,7 @@
 
 #include "base/binary_text.hpp"
 #include "export/text.hpp"
+#include "markdown.hpp"
 #include "render/describe.hpp"
 #include "render/text.hpp"
 
@@ -15,14 +16,7 @@ bool is_left(const Table& table, std::size_t column) {
     return column == 0 || std::find(table.left.begin(), table.left.end(), column) != table.left.end();
 }
 
-std::string markdown_escaped(const std::string& text) {
-    std::string out;
-    for (const char c : one_line(text)) {
-        if (c == '|' || c == '*' || c == '_' || c == '`' || c == '[' || c == ']' || c == '<' || c == '\\') out += '\\';
-        out += c;
-    }
-    return out;
-}
+std::string markdown_text(const std::string& text) { return markdown_escaped(one_line(text), "`"); }
 
 /// Escapes spaces and parentheses, which names of the user's directories may have.
 std::string url_escaped(const std::string& path) { return percent_encoded(path, "/-_.=,+~"); }
@@ -46,24 +40,23 @@ struct Markdown {
     std::string out;
 
     void operator()(const Heading& heading) {
-        out +=
-            std::string(static_cast<std::size_t>(heading.level), '#') + " " + markdown_escaped(heading.text) + "\n\n";
+        out += std::string(static_cast<std::size_t>(heading.level), '#') + " " + markdown_text(heading.text) + "\n\n";
     }
-    void operator()(const Paragraph& paragraph) { out += markdown_escaped(paragraph.text) + "\n\n"; }
+    void operator()(const Paragraph& paragraph) { out += markdown_text(paragraph.text) + "\n\n"; }
     void operator()(const Picture& picture) {
-        out += "[" + markdown_escaped(picture.caption) + "](" + url_escaped(picture.path) + ")";
+        out += "[" + markdown_text(picture.caption) + "](" + url_escaped(picture.path) + ")";
         for (const std::string& path : picture.also) out += " [" + ending_of(path) + "](" + url_escaped(path) + ")";
         out += "\n\n";
     }
     void operator()(const Chart&) {}
     void operator()(const Table& table) {
-        for (const std::string& title : table.header) out += "| " + markdown_escaped(title) + " ";
+        for (const std::string& title : table.header) out += "| " + markdown_text(title) + " ";
         out += "|\n";
         for (std::size_t i = 0; i < table.header.size(); ++i) out += is_left(table, i) ? "|---" : "|---:";
         out += "|\n";
         for (const auto& row : table.rows) {
             for (const Cell& cell : row) {
-                const std::string text = markdown_escaped(cell.text);
+                const std::string text = markdown_text(cell.text);
                 out += "| " + (cell.link.empty() ? text : "[" + text + "](" + address_of(cell) + ")") + " ";
             }
             out += "|\n";
