@@ -38,22 +38,24 @@ public:
         for (FunctionId id = 0; id < profile.functions.size(); ++id)
             if (stories_.has_own_code() && stories_.may_tell(id)) own_.insert(profile.functions[id].name);
         for (const NamedCount& count : profile.counts) add(count);
-        if (profile.run.event == event_name::wall) return;
-        for (const ThreadAccount& account : profile.summary.threads)
-            if (threads_.contains(account.thread)) ran_ += account.cpu_ns;
+        if (profile.run.event != event_name::wall)
+            for (const ThreadAccount& account : profile.summary.threads)
+                if (threads_.contains(account.thread)) ran_ += account.cpu_ns;
+        all_ = ran_;
+        for (const auto& [key, waits] : waits_) all_ += waits.weight;
     }
 
     std::string tell() const {
-        const std::uint64_t all = whole();
         std::string text = "of " + count_text(threads_.size()) + (threads_.size() == 1 ? " thread's " : " threads' ") +
-                           short_time(all) + " " + whole_percent(ran_, all) + " ran";
+                           short_time(all_) + " " + whole_percent(ran_, all_) + " ran";
         const std::vector<Waits> list = in_order();
         std::vector<bool> is_told(list.size());
         std::string_view comma = "; ";
         for (std::size_t at = 0; at < list.size(); ++at) {
             const Waits& one = list[at];
-            if (is_told[at] || one.kind == WaitKind::not_known || !is_known(one) || !has(one, least_share)) continue;
-            std::string more = std::string(comma) + whole_percent(one.weight, all) + " " + told_of(one, true);
+            if (is_told[at] || one.kind == WaitKind::not_known || !is_known(one) || !is_part(one.weight, least_share))
+                continue;
+            std::string more = std::string(comma) + whole_percent(one.weight, all_) + " " + told_of(one, true);
             std::vector<std::size_t> of_it{at};
             if (columns(text + more) > longest_answer) {  // then without the place, for all places
                 const std::string brief = told_of(one, false);
@@ -61,7 +63,7 @@ public:
                 for (std::size_t next = at + 1; next < list.size(); ++next)
                     if (!is_told[next] && told_of(list[next], false) == brief)
                         sum += list[next].weight, of_it.push_back(next);
-                more = std::string(comma) + whole_percent(sum, all) + " " + brief;
+                more = std::string(comma) + whole_percent(sum, all_) + " " + brief;
                 if (columns(text + more) > longest_answer) continue;
             }
             for (const std::size_t told : of_it) is_told[told] = true;
@@ -83,22 +85,13 @@ public:
             else
                 list.push_back({{}, one.weight, std::move(sentence)});
         }
-        const std::uint64_t all = whole();
-        for (WaitReason& one : list) one.share = whole_percent(one.ns, all);
-        std::erase_if(list, [&](const WaitReason& one) {
-            return static_cast<double>(one.ns) < least_listed * static_cast<double>(all);
-        });
+        for (WaitReason& one : list) one.share = whole_percent(one.ns, all_);
+        std::erase_if(list, [&](const WaitReason& one) { return !is_part(one.ns, least_listed); });
         list.resize(std::min(list.size(), most_listed));
         return list;
     }
 
 private:
-    /// The time of all threads.
-    std::uint64_t whole() const {
-        std::uint64_t all = ran_;
-        for (const auto& [key, waits] : waits_) all += waits.weight;
-        return all;
-    }
     std::vector<Waits> in_order() const {
         std::vector<Waits> list;
         for (const auto& [key, waits] : waits_) list.push_back(waits);
@@ -109,9 +102,9 @@ private:
         return list;
     }
     /// A twentieth in a few looks is no estimate from many short waits, but the length of a long one.
-    bool is_known(const Waits& one) const { return one.looks >= least_looks || has(one, long_wait); }
-    bool has(const Waits& one, double least) const {
-        return static_cast<double>(one.weight) >= least * static_cast<double>(whole());
+    bool is_known(const Waits& one) const { return one.looks >= least_looks || is_part(one.weight, long_wait); }
+    bool is_part(std::uint64_t ns, double least) const {
+        return static_cast<double>(ns) >= least * static_cast<double>(all_);
     }
     void add(const NamedCount& count) {
         if (count.weight == 0 || count.node == 0) return;
@@ -179,7 +172,7 @@ private:
     std::set<StringId> own_;  // names of the program's own functions, which holders have without their files
     std::set<ThreadId> threads_;
     std::map<std::tuple<WaitKind, std::string, std::string>, Waits> waits_;
-    std::uint64_t ran_ = 0;
+    std::uint64_t ran_ = 0, all_ = 0;  // of all threads
 };
 
 }  // namespace

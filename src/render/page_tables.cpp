@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <initializer_list>
 
 #include "render/answer.hpp"
 #include "render/describe.hpp"
@@ -44,27 +45,30 @@ std::string row(const ProcessShare& process, std::uint64_t all) {
            cell(percent_text(static_cast<double>(process.weight), static_cast<double>(all))) + "</tr>\n";
 }
 
+/// A table that a click opens; empty without rows.
+std::string details(const std::string& kind, const std::string& title, std::initializer_list<std::string_view> heads,
+                    const std::string& rows) {
+    if (rows.empty()) return {};
+    std::string out = "<details class=\"facts " + kind + "\"><summary>" + title + "</summary><table>\n<tr>";
+    for (const std::string_view head : heads) out.append("<th>").append(head).append("</th>");
+    return out + "</tr>\n" + rows + "</table></details>";
+}
+
 }  // namespace
 
 std::string wait_markup(const NamedProfile& profile) {
-    const auto reasons = wait_reasons(profile);
-    if (reasons.empty()) return {};
-    std::string out =
-        "<details class=\"facts waits\"><summary>What the threads waited for</summary><table>\n"
-        "<tr><th>share</th><th>time</th><th></th></tr>\n";
-    for (const WaitReason& one : reasons)
-        out += "<tr>" + cell(one.share) + cell(duration_text(one.ns)) + cell(one.sentence) + "</tr>\n";
-    return out + "</table></details>";
+    std::string rows;
+    for (const WaitReason& one : wait_reasons(profile))
+        rows += "<tr>" + cell(one.share) + cell(duration_text(one.ns)) + cell(one.sentence) + "</tr>\n";
+    return details("waits", "What the threads waited for", {"share", "time", ""}, rows);
 }
 
 std::string lock_markup(const NamedProfile& profile) {
-    const auto rows = lock_table(profile);
-    if (rows.empty()) return {};
-    std::string out =
-        "<details class=\"facts locks\"><summary>Locks</summary><table>\n<tr><th>lock</th><th>waited for</th>"
-        "<th>waits</th><th>longest</th><th>held by, the longest first; what the holder did</th></tr>\n";
-    for (std::size_t at = 0; at < std::min(rows.size(), most_rows); ++at) out += row_markup(rows[at]);
-    return out + "</table></details>";
+    const auto locks = lock_table(profile);
+    std::string rows;
+    for (std::size_t at = 0; at < std::min(locks.size(), most_rows); ++at) rows += row_markup(locks[at]);
+    return details("locks", "Locks",
+                   {"lock", "waited for", "waits", "longest", "held by, the longest first; what the holder did"}, rows);
 }
 
 std::string process_rows(const NamedProfile& profile) {
