@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 
+#include "profile/names.hpp"
 #include "render/describe.hpp"
 
 namespace flameprobe {
@@ -68,8 +69,7 @@ std::string whole_function(std::string_view name) {
     }
     if (name.starts_with("py::")) return std::string(name);
     for (std::string_view less = without_clone(name); less != name; less = without_clone(name)) name = less;
-    constexpr std::string_view internal = "__GI_";
-    if (name.starts_with(internal) && name.size() > internal.size()) name.remove_prefix(internal.size());
+    if (name.starts_with(glibc_alias) && name.size() > glibc_alias.size()) name.remove_prefix(glibc_alias.size());
     return std::string(without_version(without_hash(name)));
 }
 

@@ -103,10 +103,16 @@ inline bool is_stand_in(std::string_view name) {
 /// glibc's functions have names of its own beside the public one: `read` is `__libc_read`, and `__GI___libc_read` where
 /// glibc calls it itself (its include/libc-symbols.h).
 inline constexpr std::string_view glibc_alias = "__GI_";
-inline std::string_view without_glibc_marks(std::string_view name) {
-    for (const std::string_view mark : {glibc_alias, std::string_view("__libc_"), std::string_view("__")})
-        if (name.starts_with(mark)) name.remove_prefix(mark.size());
+/// "read" of "__libc_read" and "__GI___libc_read"; "__read" as it is.
+inline std::string_view without_glibc_alias(std::string_view name) {
+    for (const std::string_view mark : {glibc_alias, std::string_view("__libc_")})
+        if (name.starts_with(mark) && name.size() > mark.size()) name.remove_prefix(mark.size());
     return name;
+}
+/// "read" of "__read" as well.
+inline std::string_view without_glibc_marks(std::string_view name) {
+    name = without_glibc_alias(name);
+    return name.starts_with("__") ? name.substr(2) : name;
 }
 
 inline bool is_label_key(std::string_view key) {

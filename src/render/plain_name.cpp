@@ -129,8 +129,7 @@ std::string plain_name(const NamedProfile& profile, FunctionId function) {
     const std::string brief = short_name(profile, function);
     if (brief.starts_with("alloc::fmt::format")) return "format!";
     std::string_view name = without_closures(without_variant(brief));
-    for (const std::string_view begin : {"__GI_", "__libc_"})
-        if (name.starts_with(begin) && name.size() > begin.size()) name.remove_prefix(begin.size());
+    name = without_glibc_alias(name);
     if (is_libc(profile.strings.view(profile.functions[function].module)) && name.starts_with("__"))
         name.remove_prefix(std::min(name.find_first_not_of('_'), name.size()));
     return clean_text(name);
