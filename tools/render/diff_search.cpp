@@ -15,6 +15,10 @@ namespace {
 constexpr double least_told = 0.001;
 constexpr double nearly = 0.85;  // explains as much, but for chance
 
+double share_of(std::uint64_t weight, std::uint64_t whole) {
+    return static_cast<double>(weight) / static_cast<double>(std::max<std::uint64_t>(1, whole));
+}
+
 class Search {
 public:
     explicit Search(ProfileDiff& diff) : diff_(diff), removed_(diff.profile.counts.size()), time_(time_of_run(diff)) {
@@ -36,19 +40,14 @@ private:
     void leave_out_interrupts() {
         const NamedProfile& profile = diff_.profile;
         const std::vector<bool> below = below_interrupts(profile);
-        const auto part = [](std::uint64_t weight, std::uint64_t of) {
-            return static_cast<double>(weight) / static_cast<double>(std::max<std::uint64_t>(1, of));
-        };
         std::uint64_t before = 0, after = 0;
         for (std::uint32_t i = 0; i < profile.counts.size(); ++i) {
             if (!below[profile.counts[i].node]) continue;
             removed_[i] = true;
             before += diff_.before[i], after += diff_.after[i];
         }
-        result_.interrupts = {part(before, diff_.weight_before), part(after, diff_.weight_after)};
+        result_.interrupts = {share_of(before, diff_.weight_before), share_of(after, diff_.weight_after)};
     }
-
-    bool is_candidate(FunctionId function) const { return diff_.descriptions[function].kind != FrameKind::thread; }
 
     bool is_told(const Candidate& one) const {
         return !one.change.is_noise() && std::abs(one.growth(diff_.by_amount)) >= least_told;
@@ -154,8 +153,8 @@ private:
         if (one.everything || one.own_code || (left.total_before > 0) == (left.total_after > 0)) return false;
         const FunctionSums& all = whole_[one.function];
         if (all.total_before == 0 || all.total_after == 0) return false;
-        const double change = static_cast<double>(all.total_after) / static_cast<double>(diff_.weight_after) -
-                              static_cast<double>(all.total_before) / static_cast<double>(diff_.weight_before);
+        const double change =
+            share_of(all.total_after, diff_.weight_after) - share_of(all.total_before, diff_.weight_before);
         return change * one.change.difference() > 0;
     }
 
@@ -163,9 +162,7 @@ private:
         const DiffSums sums(diff_, removed_);
         const std::vector<Candidate> list = candidates_of(diff_, sums);
         if (result_.found.empty()) result_.tested = list.size();
-        const double left = diff_.by_amount ? 1
-                                            : static_cast<double>(sums.all().total_before) /
-                                                  static_cast<double>(std::max<std::uint64_t>(1, diff_.weight_before));
+        const double left = diff_.by_amount ? 1 : share_of(sums.all().total_before, diff_.weight_before);
         const Candidate* best = best_of(list);
         if (best == nullptr) {
             put_limits(list, left);
@@ -215,9 +212,6 @@ private:
     }
 
     void remove(Found& found) {
-        const auto share = [](std::uint64_t weight, std::uint64_t of) {
-            return static_cast<double>(weight) / static_cast<double>(std::max<std::uint64_t>(1, of));
-        };
         double most = -1;
         for (std::uint32_t i = 0; i < diff_.profile.counts.size(); ++i) {
             if (removed_[i]) continue;
@@ -225,7 +219,7 @@ private:
             removed_[i] = found.everything || at != 0;
             if (at == 0) continue;
             const double moved =
-                std::abs(share(diff_.after[i], diff_.weight_after) - share(diff_.before[i], diff_.weight_before));
+                std::abs(share_of(diff_.after[i], diff_.weight_after) - share_of(diff_.before[i], diff_.weight_before));
             if (moved <= most) continue;
             most = moved;
             put_path(found, at);
@@ -240,7 +234,7 @@ private:
             if (profile.nodes[node].frame >= profile.frames.size()) continue;
             const FunctionId function = profile.function_of(node);
             found.callers.push_back(function);
-            if (roles_[function] == Role::own && is_candidate(function)) found.path.push_back(function);
+            if (roles_[function] == Role::own) found.path.push_back(function);
         }
         std::ranges::reverse(found.path);
         std::ranges::reverse(found.callers);
