@@ -32,7 +32,7 @@ int fork_by(Fork real) {
     const flameprobe_core* const core = locked && knows_threads() ? core_if_loaded() : nullptr;
     const bool away = core != nullptr && core->step_aside(aside_among_threads) != 0;
     const bool gives_back = has_engines_stack();
-    const int result = with_room(real, [](int child) { return child < 0 && errno == EAGAIN; });
+    const int result = without_collector(real, [](int child) { return child < 0 && errno == EAGAIN; });
     if (result == 0) {
         if (gives_back) give_back_engines_stack();
         begin_child();

@@ -7,7 +7,6 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "interpose.hpp"
 
@@ -30,16 +29,16 @@ FLAMEPROBE_INTERPOSED int posix_spawn(pid_t* child, const char* path, const posi
                                       const posix_spawnattr_t* attributes, char* const arguments[],
                                       char* const environment[]) {
     auto* const real = next(next_posix_spawn, "posix_spawn");
-    return with_room([&] { return real(child, path, actions, attributes, arguments, environment); },
-                     [](int error) { return error == EAGAIN; });
+    return without_collector([&] { return real(child, path, actions, attributes, arguments, environment); },
+                             has_no_place);
 }
 
 FLAMEPROBE_INTERPOSED int posix_spawnp(pid_t* child, const char* file, const posix_spawn_file_actions_t* actions,
                                        const posix_spawnattr_t* attributes, char* const arguments[],
                                        char* const environment[]) {
     auto* const real = next(next_posix_spawnp, "posix_spawnp");
-    return with_room([&] { return real(child, file, actions, attributes, arguments, environment); },
-                     [](int error) { return error == EAGAIN; });
+    return without_collector([&] { return real(child, file, actions, attributes, arguments, environment); },
+                             has_no_place);
 }
 
 // Gives the status of a shell that could not be executed, or -1 (glibc before 2.30).
@@ -47,8 +46,8 @@ FLAMEPROBE_INTERPOSED int system(const char* command) {
     auto* const real = next(next_system, "system");
     const int before = errno;
     errno = 0;
-    const int status = with_room([&] { return real(command); },
-                                 [](int done) { return (done == -1 || done == 127 << 8) && errno == EAGAIN; });
+    const int status = without_collector([&] { return real(command); },
+                                         [](int done) { return (done == -1 || done == 127 << 8) && errno == EAGAIN; });
     if (errno == 0) errno = before;
     return status;
 }
@@ -56,6 +55,6 @@ FLAMEPROBE_INTERPOSED int system(const char* command) {
 // glibc says ENOMEM for it.
 FLAMEPROBE_INTERPOSED FILE* popen(const char* command, const char* mode) {
     auto* const real = next(next_popen, "popen");
-    return with_room([&] { return real(command, mode); },
-                     [](const FILE* file) { return file == nullptr && (errno == EAGAIN || errno == ENOMEM); });
+    return without_collector([&] { return real(command, mode); },
+                             [](const FILE* file) { return file == nullptr && (errno == EAGAIN || errno == ENOMEM); });
 }

@@ -98,9 +98,10 @@ FLAMEPROBE_INTERPOSED int pthread_create(pthread_t* thread, const pthread_attr_t
     const flameprobe_core* core = core_if_loaded();
     const bool of_host = core != nullptr && core->is_own_thread(routine) == 0;
     if (!of_host) return create(thread, attributes, routine, argument);
-    if (!counting && core->attaches_threads() == 0)
-        return with_room([&] { return create(thread, attributes, routine, argument); },
-                         [](int error) { return error == EAGAIN; });
+    const auto create_one = [&](StartRoutine begin, void* with) {
+        return without_collector([&] { return create(thread, attributes, begin, with); }, has_no_place);
+    };
+    if (!counting && core->attaches_threads() == 0) return create_one(routine, argument);
     const auto new_life = [] {
         const OwnAllocations own;
         return static_cast<Life*>(::malloc(sizeof(Life)));
@@ -109,8 +110,7 @@ FLAMEPROBE_INTERPOSED int pthread_create(pthread_t* thread, const pthread_attr_t
     if (life == nullptr) return create(thread, attributes, routine, argument);
     *life = {routine, argument, 0, 0};
     __atomic_add_fetch(&living, 1, __ATOMIC_RELAXED);
-    const int failed = with_room([&] { return create(thread, attributes, begin_thread, life); },
-                                 [](int error) { return error == EAGAIN; });
+    const int failed = create_one(begin_thread, life);
     if (failed != 0) {
         __atomic_sub_fetch(&living, 1, __ATOMIC_RELAXED);
         ::free(life);
