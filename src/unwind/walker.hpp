@@ -9,6 +9,7 @@
 #include "unwind/call_check.hpp"
 #include "unwind/cursor.hpp"
 #include "unwind/no_cfi_steps.hpp"
+#include "unwind/stack_end.hpp"
 #include "unwind/stack_reader.hpp"
 
 namespace flameprobe {
@@ -32,7 +33,12 @@ template <class Rules, bool frame_pointers, class Cpu = Arch, class Recovery = v
 class Walker {
 public:
     Walker(Rules& rules, StackReader& stack, Walk& out, Recovery* recovery = nullptr)
-        : rules_(rules), stack_(stack), out_(out), recovery_(recovery), no_cfi_(rules, stack) {}
+        : rules_(rules),
+          stack_(stack),
+          out_(out),
+          recovery_(recovery),
+          no_cfi_(rules, stack),
+          stack_end_(rules, stack) {}
 
     void walk(Cursor cursor, std::size_t most_frames) {
         out_.frames.clear();
@@ -93,7 +99,8 @@ private:
             if (!last_was_called()) return WalkEnd::bad_return;
             if (!frame_pointers && cursor.doubtful && !linked) return WalkEnd::no_unwind_info;
             // Zeros in both places are the end of a stack by the psABI, whatever lies above.
-            const bool ends = (linked && cursor.pc == 0 && cursor.fp == 0) || nothing_above(cursor, linked);
+            const bool ends = (linked && cursor.pc == 0 && cursor.fp == 0) ||
+                              stack_end_.nothing_above(cursor, out_.frames.back().address, linked);
             return ends ? WalkEnd::root : WalkEnd::bad_return;
         }
         out_.frames.push_back({cursor.lookup(), cursor.sp, CodeFrame::no_region});
@@ -107,7 +114,8 @@ private:
         const bool linked = is_linked(cursor);
         if (!frame_pointers && cursor.doubtful && !linked) return false;
         const auto call = rules_.judge_call(cursor.pc, out_.frames.back().address);
-        return call == CallCheck::Verdict::no && last_was_called() && nothing_above(cursor, linked);
+        return call == CallCheck::Verdict::no && last_was_called() &&
+               stack_end_.nothing_above(cursor, out_.frames.back().address, linked);
     }
     /// Whether the last frame has no caller, since its code leads to a trap and what should be its return address to
     /// none.
@@ -128,28 +136,6 @@ private:
             if (call == CallCheck::Verdict::no) return false;
         }
         return true;
-    }
-    /// Whether no frame seems to lie above. Where tables are wrong for a moment (libgcc's change to a landing pad) any
-    /// word may be taken for the return address, and profilers that redirect returns (uftrace) put a function's address
-    /// into every frame. `linked`: the last frame is certain, so what calls another function is not its caller; what
-    /// makes coroutines may keep their saved registers there, or other stacks.
-    bool nothing_above(const Cursor& cursor, bool linked) {
-        constexpr std::uint64_t words = 512;
-        std::uint64_t word = 0;
-        for (std::uint64_t slot = cursor.sp, end = slot + 8 * words; slot < end && stack_.holds(slot); slot += 8) {
-            if (!stack_.word(slot, word) || word == 0) continue;
-            word = Cpu::strip(word);
-            if ((word == cursor.pc && !leads_nowhere<Cpu>(word)) ||
-                (rules_.follows_any_call(word) && (!linked || may_have_called(word))))
-                return false;
-        }
-        return true;
-    }
-    /// Whether the last frame may have been called from there. Code without tables may call by ways of its own.
-    bool may_have_called(std::uint64_t return_address) {
-        if (rules_.judge_call(return_address, out_.frames.back().address) != CallCheck::Verdict::no) return true;
-        const UnwindRule* const rule = rules_.rule(return_address - 1);
-        return rule == nullptr || rule->kind == RuleKind::no_cfi;
     }
 
     const UnwindRule* before_syscall(std::uint64_t& lookup) {
@@ -253,7 +239,7 @@ private:
         }
         const Cursor here = cursor;
         const End end = no_cfi_.step(code, lookup, cursor);
-        return end && code.in_file && (is_trampoline(here) || (!here.interrupted && is_called_first(here)))
+        return end && code.in_file && (is_trampoline(here) || (!here.interrupted && stack_end_.is_called_first(here)))
                    ? WalkEnd::root
                    : end;
     }
@@ -262,16 +248,7 @@ private:
     /// behind that call, and has no caller itself.
     bool is_trampoline(const Cursor& cursor) {
         return !cursor.interrupted && is_linked(cursor) && rules_.never_returns(cursor.pc) &&
-               nothing_above(cursor, true);
-    }
-    /// Whether the first return address above code without tables is that of a stack's first call (musl's start code).
-    /// The true one is among the words above, so what stale words hold can only make it say no.
-    bool is_called_first(const Cursor& cursor) {
-        constexpr std::uint64_t words = 64;
-        std::uint64_t word = 0;
-        for (std::uint64_t slot = cursor.sp; slot < cursor.sp + 8 * words && stack_.word(slot, word); slot += 8)
-            if (rules_.rule(word - 1) != nullptr && rules_.follows_any_call(word)) return rules_.is_first_call(word);
-        return false;
+               stack_end_.nothing_above(cursor, out_.frames.back().address, true);
     }
 
     /// By frame pointer, with two exceptions that go by CFI. The innermost frame: prologues, epilogues and leaf
@@ -305,6 +282,7 @@ private:
     Walk& out_;
     [[maybe_unused]] Recovery* const recovery_;
     NoCfiSteps<Rules, Cpu> no_cfi_;
+    StackEnd<Rules, Cpu> stack_end_;
     std::size_t new_stacks_ = 0;  // how many frames so far lie on two stacks
     std::size_t tail_ = 0;        // frames found by frame pointer when the CFI took over
 };
