@@ -16,7 +16,8 @@ namespace {
 constexpr std::size_t buffer_size = 256 * 1024;
 constexpr mode_t result_mode = 0664;
 
-// A short name, since the target's may be as long as the file system allows; one that nobody can take before.
+/// The file's name until it is whole: short, since the result's own name may be as long as the file system allows, and
+/// random, so that no other user can make a file of that name first.
 std::string temporary_name() { return ".flameprobe." + chance_name() + ".tmp"; }
 
 /// 0, or an errno. Network file systems report a full disk no earlier than at a close, be it a copy's.

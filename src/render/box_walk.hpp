@@ -230,7 +230,7 @@ private:
         groups_.erase(narrow, groups_.end());
         std::ranges::sort(groups_, {}, [&](const Group& group) { return ranks_[group.box.function]; });
         if (by_weight_ || (id == 0 && profile_.process_first)) {
-            // What no code has comes last, however much it is: it is not what one looks for.
+            // [preempted], [lost] and other notes come last, even the heaviest: a reader looks for functions.
             std::ranges::stable_sort(groups_, std::ranges::greater{}, [&](const Group& group) {
                 return std::pair(!is_no_code(group.box.function), group.box.total);
             });

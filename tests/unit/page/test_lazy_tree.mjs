@@ -54,7 +54,7 @@ test("rare frames of own code in a chain are in sight", () => {
 test("the heaviest first, or by name", () => {
   const profile = profileOf();
   assert.deepEqual(shown(treeOf(profile, {byName: false, chains: true}), profile).slice(-2), ["y", "x"]);
-  profile.functions.kind[8] = 4;  // what no code has is last, however much it is
+  profile.functions.kind[8] = 4;  // a note as [lost] is last, even the heaviest
   assert.deepEqual(shown(treeOf(profile, {byName: false, chains: true}), profile).slice(-2), ["x", "y"]);
 });
 test("narrow towers do not make it high", () => {

@@ -77,7 +77,7 @@ TEST_CASE("the same profile gives the same bytes") {
     CHECK(forwards == svg_of(ProfileOf().folded("d 3\na;c 2\na;b 1\n").profile));
 }
 
-TEST_CASE("what no code has stands last, however much it is") {
+TEST_CASE("[preempted] stands behind the functions beside it, even where it is the heaviest") {
     ProfileOf made;
     made.stack({"t:w", "n:[preempted]"}, 8).stack({"t:w", "waits"}, 3);
     const std::string svg = svg_of(made.profile);
