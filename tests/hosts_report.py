@@ -1,7 +1,7 @@
 """What hosts and runtimes were tried and the verdict, from the logs of tests: hosts_report.py BUILD [--runtimes FILE] [--write]
 
 BUILD is a build directory whose tests were run (tools/test makes build-test/gcc), FILE what tests/integration/runtimes.py has
-printed. With --write the tables in docs/hosts.md are replaced, else they are printed. Exit status 1 if a test failed."""
+printed. With --write the tables in docs/site/tried.md are replaced, else they are printed. Exit status 1 if a test failed."""
 
 import argparse
 import datetime
@@ -13,7 +13,7 @@ from pathlib import Path
 from count_cases import cases_in, read_log
 
 NEARLY_ALL = 98  # percent
-DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "hosts.md"
+DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "site" / "tried.md"
 # What it shows: the names of the tests (tests/integration/meson.build).
 ROWS = (
     ("fork, exec, daemons, dropped rights, signals, small and shared stacks, plugins, sanitizers, real time",

@@ -8,7 +8,7 @@ from pathlib import Path
 LIMIT = 25
 ROOT = Path(sys.argv[1])
 # Not written as sentences: what a release brings, and reports that the bench wrote.
-LEFT_OUT = ["CHANGELOG.md", *(f"docs/workflows/{name}.md" for name in ("engine", "forwarder", "http", "insert", "key-server"))]
+LEFT_OUT = ["CHANGELOG.md", *(f"docs/site/workflows/{name}.md" for name in ("engine", "forwarder", "http", "insert", "key-server"))]
 
 
 class Pieces:
@@ -80,7 +80,7 @@ def of_header(text):
 
 
 def main():
-    found = [(path, of_markdown) for folder in (".", "docs", "docs/decisions", "docs/workflows", "examples/ci", "tools/cargo")
+    found = [(path, of_markdown) for folder in (".", "docs", "docs/decisions", "docs/site", "examples/ci", "tools/cargo")
              for path in (ROOT / folder).glob("*.md") if str(path.relative_to(ROOT)) not in LEFT_OUT]
     found += [(path, of_man_page) for path in (ROOT / "docs/man").glob("*.1")]
     found += [(path, of_header) for path in (ROOT / "include/flameprobe").glob("*.h*")]

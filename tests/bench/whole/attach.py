@@ -10,7 +10,7 @@ With the library: its sampling at 997 Hz is switched on and off in the same way.
 
 rooted: the share of sampled time on whole stacks. named: the share of frames of user code that have a name. Both first
 attached, then in-process. distance: half the sum of the differences between functions' shares of user time, and what two
-samples of that size differ by as a rule. --write puts the table into docs/attach.md. To be run on a quiet machine."""
+samples of that size differ by as a rule. --write puts the table into docs/site/attach.md. To be run on a quiet machine."""
 
 import argparse
 import json
@@ -30,7 +30,7 @@ from contenders import machine
 from harness import AS_ORDINARY_USER, COMMAND, ROOT, clean_environment, profiled, read_folded  # noqa: E402  (contenders: the path)
 from programs import Missing
 
-PAGE = ROOT / "docs" / "attach.md"
+PAGE = ROOT / "docs" / "site" / "attach.md"
 BEGIN, END = "<!-- tests/bench/whole/attach.py: begin -->", "<!-- tests/bench/whole/attach.py: end -->"
 TOGGLE = 44  # a realtime signal, which none of the programs uses
 PERF_WAYS = ("perf -p", "perf -a")
