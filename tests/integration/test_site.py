@@ -2,10 +2,15 @@
 
 import re
 import subprocess
+import sys
 import unittest
 from html.parser import HTMLParser
 
+import forged
 from harness import BUILD, ROOT, Case, run
+
+sys.path.append(str(ROOT / "tools" / "site"))
+import records  # noqa: E402
 
 LINK = re.compile(r"\]\(([^()\s]+)\)")
 CODE = re.compile(r"```.*?```|`[^`\n]*`", re.S)
@@ -57,6 +62,60 @@ class Manuals(Case):
             found = re.findall(r"(?m)^[.'].*$", path.read_text())
             self.assertGreater(len(found), 50)
             self.assertEqual([line for line in found if not macro.match(line)], [], path.name)
+
+
+class Records(Case):
+    """The site's tables of records are those by which a real profile can be read."""
+
+    def setUp(self):
+        super().setUp()
+        self.items = {name: [kind for _, kind, _ in fields] for name, number, fields in records.tables() if not number}
+        self.records = {number: [kind for _, kind, _ in fields] for _, number, fields in records.tables() if number}
+
+    def behind(self, kind, data, at):
+        """Where the next field begins."""
+        if kind == "string":
+            size, at = forged.read_varint(data, at)
+            return at + size
+        if kind == "varint":
+            return forged.read_varint(data, at)[1]
+        item = self.items["ThreadAccount"] if kind == "list of accounts" else kind.removeprefix("list of ").rstrip("s").split(", ")
+        count, at = forged.read_varint(data, at)
+        for one in item * count:
+            at = self.behind(one, data, at)
+        return at
+
+    def extended(self, payloads):
+        """(kind, bytes) of the extended records of some blocks."""
+        for payload in payloads:
+            at = 0
+            while at < len(payload):
+                head, at = forged.read_varint(payload, at)
+                if head & 7 == 5:
+                    size, at = forged.read_varint(payload, at)
+                    yield head >> 3, payload[at:at + size]
+                    at += size
+                for _ in range({0: 2, 1: 0, 2: 1, 3: 1, 4: 3, 5: 0}[head & 7]):
+                    at = forged.read_varint(payload, at)[1]
+
+    def test_profiles_are_read_by_the_tables(self):
+        data = ROOT / "tests" / "data"
+        payloads = [payload for path in sorted((data / "kinds").glob("*.fprobe")) for _, payload in forged.blocks(path.read_bytes())]
+        payloads.append((data / "fuzz" / "profile" / "every-record").read_bytes()[1:])  # its first byte is the fuzzer's
+        seen = set()
+        for kind, fields in self.extended(payloads):
+            if kind in self.records:
+                seen.add(kind)
+                at = forged.read_varint(fields, 0)[1] if kind == 10 else 0  # an event begins with its id
+                for field in self.records[kind]:
+                    at = self.behind(field, fields, at)
+                self.assertEqual(at, len(fields), f"record {kind}")
+        self.assertEqual(seen, set(self.records))
+
+    def test_each_kind_is_described(self):
+        text = (ROOT / "docs" / "formats.md").read_text()
+        for name, number in records.numbers().items():
+            self.assertTrue(number in self.records or f"| {number} | {name}" in text, name)
 
 
 class Site(Case):
