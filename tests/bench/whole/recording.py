@@ -2,7 +2,7 @@
 
     python3 tests/bench/whole/recording.py [--write]
 
---write puts it into docs/attach.md. BUILD is `build`, or FLAMEPROBE_BUILD."""
+--write puts it into docs/site/attach.md. BUILD is `build`, or FLAMEPROBE_BUILD."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "integration"))
 from harness import COMMAND, RENDER, ROOT, clean_environment, started, wait_until  # noqa: E402  (the path above is where it lies)
 from programs import free_port, listening  # noqa: E402
 
-PAGE = ROOT / "docs" / "attach.md"
+PAGE = ROOT / "docs" / "site" / "attach.md"
 BEGIN, END = "<!-- tests/bench/whole/recording.py: begin -->", "<!-- tests/bench/whole/recording.py: end -->"
 MOST = 10  # lines of each command
 
