@@ -135,6 +135,28 @@ class Counting(Case):
         self.assertIn("| programs whose stacks are whole, of 2 | 2 | 0 |", lines)
         self.assertIn("| programs whose stacks are not whole, without a word of it, of 2 | 0 | 1 |", lines)
 
+    def test_the_readme_has_rows_of_the_first_screen(self):
+        def rows(page):
+            lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in page.splitlines() if line.startswith("|")]
+            return lines[0], {name: values for name, *values in lines[2:]}
+
+        def between(path, part):
+            begin, end = tables.MARKERS[part]
+            return (ROOT / path).read_text().split(begin)[1].split(end)[0].strip()
+
+        few = between("README.md", "few")
+        head, whole = rows(between("docs/performance.md", "summary"))
+        places = [head.index(column) - 1 for column in summary.FEW_COLUMNS]
+        for name, values in rows(few)[1].items():
+            self.assertEqual(values, [whole[name][place] for place in places], name)
+        figures = self.figures()
+        for row in summary.ROWS:
+            for profiler in summary.FEW_COLUMNS:
+                figures.add(Row(row[0], row[1], "%"), profiler, 0.01)
+        self.assertEqual(summary.few(figures).splitlines()[0], few.splitlines()[0])
+        self.assertEqual([line.split("|")[1] for line in summary.few(figures).splitlines()[2:]],
+                         [line.split("|")[1] for line in few.splitlines()[5:]])
+
     def test_cargo_flamegraph_writes_where_the_program_writes(self):
         ran = runs.execute(["sh", "-c", "echo program; echo 'writing flamegraph to \"/x.svg\"'"], self.directory)
         self.assertEqual(ran.stdout, "program\n")

@@ -1,4 +1,4 @@
-"""docs/performance.md: the few rows by which a profiler is chosen, and why a peer is ahead where it is."""
+"""docs/performance.md: the few rows by which a profiler is chosen, and why a peer is ahead where it is. Fewer are in the README."""
 
 import statistics
 
@@ -21,6 +21,9 @@ ROWS = (("cost", "C++ engine, 99 Hz, by its clock", "a C++ engine slowed at 99 H
         ("time", "a run of 20,000 samples: start, end and picture", "20,000 samples: start, end and picture, s"),
         ("waits", "distance to the known waits", "waiting time told wrong, %"))
 
+# The README's columns, and how many of ROWS.
+FEW_COLUMNS = {OURS: OURS, "perf dwarf": "perf", "samply": "samply", "async-profiler dwarf": "async-profiler", "gperftools": "gperftools"}
+FEW = {name for _, name, _ in (ROWS[1], ROWS[2], ROWS[5], ROWS[6], ROWS[7])}
 
 # What is counted, of how many programs, and whether more of them is better.
 COUNTS = (("programs whose shares it tells right", True), ("programs whose stacks are whole", True),
@@ -66,9 +69,11 @@ def median(row, profiler, figures):
     return f"**{text}**" if profiler not in NOT_PEERS and ahead(row, values, figures.of(row, OURS)) else text
 
 
-def cost_rows(figures, columns):
+def cost_rows(figures, columns, only=None):
     lines = []
     for table, name, words in ROWS:
+        if only and name not in only:
+            continue
         row = next((row for row in figures.rows(table) if row.name == name and figures.of(row, OURS)), None)
         if row is None:
             continue
@@ -89,6 +94,12 @@ def allocations(figures):
     for row in rows:
         lines.append(f"| {row.name}, % | {' | '.join(median(row, column, figures) for column in columns)} |")
     return [*lines, ""]
+
+
+def few(figures):
+    """The README's table."""
+    lines = [f"| measured | {' | '.join(FEW_COLUMNS.values())} |", "|-" * (len(FEW_COLUMNS) + 1) + "|"]
+    return "\n".join([*lines, *count_rows(figures, FEW_COLUMNS), *cost_rows(figures, FEW_COLUMNS, FEW)])
 
 
 def days(figures):

@@ -9,7 +9,7 @@ from causes import CAUSES, cause_of
 from figures_of_runs import ahead, spread
 from rounds import NO_RESULT
 
-MARKERS = {part: (f"<!-- tests/bench/peers: {part} -->", f"<!-- tests/bench/peers: end of {part} -->") for part in ("summary", "tables")}
+MARKERS = {part: (f"<!-- tests/bench/peers: {part} -->", f"<!-- tests/bench/peers: end of {part} -->") for part in ("summary", "tables", "few")}
 HEADINGS = {
     "truth": "Truth: total variation distance to the known shares, per cent (0: true; 100: nothing is right)",
     "rooted": "CPU time on stacks that reach the thread's start, per cent of what the program uses alone",
