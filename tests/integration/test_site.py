@@ -112,6 +112,12 @@ class Records(Case):
                 self.assertEqual(at, len(fields), f"record {kind}")
         self.assertEqual(seen, set(self.records))
 
+    def test_kinds_of_mapping_and_notes(self):
+        kinds, notes = records.values_of("MappingKind"), records.values_of("Note")
+        self.assertEqual([name for _, name, _ in kinds], ["unknown", "kernel", "note", "scope", "file", "vdso", "anonymous"])
+        self.assertEqual((notes[0][:2], notes[-1][:2]), ((0, "truncated"), (4, "overflow")))
+        self.assertIn(f"number {len(notes)} has its text", (ROOT / "docs" / "formats.md").read_text())
+
     def test_each_kind_is_described(self):
         text = (ROOT / "docs" / "formats.md").read_text()
         for name, number in records.numbers().items():

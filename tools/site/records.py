@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/site/records.py: the extended records of the `.fprobe`, as Markdown, from the code that writes and reads them.
+"""tools/site/records.py: the extended records of the `.fprobe`, and the kinds of mapping and note, as Markdown, from the code.
 
 The order of fields is that of list_fields() in src/profile/record_fields.hpp. Types and meanings are those of the members and
 their comments in src/profile/model.hpp and src/base/regular_file.hpp. A field without a type or a record without a number is
@@ -59,6 +59,12 @@ def numbers():
     return {name: int(number) for name, number in re.findall(r"(\w+) = (\d+)", body)}
 
 
+def values_of(name):
+    """[(number, name, meaning)] of an enumeration of model.hpp that counts from 0."""
+    body = re.search(rf"(?ms)^enum class {name} .*?\{{$(.*?)^\}};", STRUCTS[0].read_text())[1]
+    return [(number, *found) for number, found in enumerate(re.findall(r"^    (\w+),\s*// (.*)$", body, re.M))]
+
+
 def rows(structure, fields, structures):
     for field in fields:
         name, _, part = field.partition(".")
@@ -86,12 +92,16 @@ def tables():
 
 def page():
     lines = ["# Records of the `.fprobe`", "",
-             "The fields of extended records, made by `tools/site/records.py` of the code. How a record is written, and those that "
-             "begin with an id: [formats](formats.md#extended-records).", ""]
+             "The fields of extended records, and the kinds of mapping and note, made by `tools/site/records.py` of the code. "
+             "How a record is written, and those that begin with an id: [formats](formats.md#extended-records).", ""]
     for structure, number, fields in tables():
         lines += [f"## {number}: {RECORD_OF[structure]}", ""] if number else [f"## {structure}", "", f"An {PART_OF[structure]}.", ""]
         lines += ["| field | type | meaning |", "|---|---|---|"]
         lines += ["| `{}` | {} | {} |".format(name, kind, meaning.replace("|", "\\|")) for name, kind, meaning in fields]
+        lines.append("")
+    for name, heading in (("MappingKind", "Kinds of mapping"), ("Note", "Notes")):
+        lines += [f"## {heading}", "", "| number | name | meaning |", "|---|---|---|"]
+        lines += [f"| {number} | {value} | {meaning.replace('Location::address', 'the location')} |" for number, value, meaning in values_of(name)]
         lines.append("")
     return "\n".join(lines)
 
