@@ -145,7 +145,7 @@ class Counting(Case):
             return (ROOT / path).read_text().split(begin)[1].split(end)[0].strip()
 
         few = between("README.md", "few")
-        head, whole = rows(between("docs/performance.md", "summary"))
+        head, whole = rows(between("docs/site/performance.md", "summary"))
         places = [head.index(column) - 1 for column in summary.FEW_COLUMNS]
         for name, values in rows(few)[1].items():
             self.assertEqual(values, [whole[name][place] for place in places], name)

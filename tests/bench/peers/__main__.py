@@ -5,7 +5,7 @@ what does not and why, and runs everything in turn, round after round, until the
 --whole. That can be done in parts, each with its date: --whole --parts code --minutes 12, then --add --whole --parts lives,
 and so on. A row that is measured anew takes the place of the earlier one. Every value and each profiler's own stacks are
 kept in BUILD/peers; the tables and plots are BUILD/peers/index.html and plots.png. --write also puts the tables into
-docs/performance.md, docs/site/figures.md and the README, and the plots into docs/images; --minutes 0 --add --write does it again without measuring. BUILD is `build`, or FLAMEPROBE_BUILD."""
+docs/site/performance.md, docs/site/figures.md and the README, and the plots into docs/images; --minutes 0 --add --write does it again without measuring. BUILD is `build`, or FLAMEPROBE_BUILD."""
 
 import argparse
 import shlex
@@ -80,7 +80,7 @@ def options_of(arguments):
     parser.add_argument("--rows", action="append", help="a part of the names of the rows wanted; may be given again")
     parser.add_argument("--no-install", action="store_true", help="take what is there")
     parser.add_argument("--nobody", action="store_true", help="started by root: run all programs as an ordinary user")
-    parser.add_argument("--write", action="store_true", help="put the tables into docs/performance.md, docs/site/figures.md and README.md")
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/site/performance.md, docs/site/figures.md and README.md")
     parser.add_argument("--output", type=Path, default=profilers.OUTPUT, help="a directory; BUILD/peers by default")
     options = parser.parse_args(arguments)
     if unknown := set(options.parts.split(",")) - set(PARTS):
@@ -105,7 +105,7 @@ def results(figures, columns, output, write):
     plots.write(figures, f"{first}\n{whole}", f"FlameProbe beside other profilers, {summary.days(figures)}, {tables.machines(figures)}", output)
     print(f"{first}\n\n{whole}")
     if write:
-        for page, part in {"docs/performance.md": {"summary": first}, "docs/site/figures.md": {"tables": whole},
+        for page, part in {"docs/site/performance.md": {"summary": first}, "docs/site/figures.md": {"tables": whole},
                            "README.md": {"few": summary.few(figures)}}.items():
             if not tables.put_into(ROOT / page, part):
                 raise SystemExit(f"{page} has no markers for its table")

@@ -1,4 +1,4 @@
-"""docs/performance.md: the few rows by which a profiler is chosen, and why a peer is ahead where it is. Fewer are in the README."""
+"""docs/site/performance.md: the few rows by which a profiler is chosen, and why a peer is ahead where it is. Fewer are in the README."""
 
 import statistics
 

@@ -1,4 +1,4 @@
-"""The tables of docs/performance.md and docs/site/figures.md, between markers: what keeps FlameProbe from being best, and all rows.
+"""The tables of docs/site/performance.md and docs/site/figures.md, between markers: what keeps FlameProbe from being best, and all rows.
 Where a peer is better than FlameProbe by more than the spread of both, its figure is bold."""
 
 import datetime
@@ -110,7 +110,7 @@ def ahead_of_us(figures):
     found = peers_ahead(figures)
     if not found:
         return []
-    lines = ["### Where a peer is ahead by more than the spread", "", "| | ahead | FlameProbe | cause in [performance.md](../performance.md) |", "|-|-|-|-|"]
+    lines = ["### Where a peer is ahead by more than the spread", "", "| | ahead | FlameProbe | cause in [performance.md](performance.md) |", "|-|-|-|-|"]
     for row, peers in found.items():
         ours, unit = shown(row, figures.of(row, OURS)), "" if row.unit == "%" else f", {row.unit}"
         causes = dict.fromkeys(cause_of(row, peer) for peer in peers)
