@@ -7,11 +7,16 @@
 namespace flameprobe {
 
 void TimeBins::add(std::uint64_t key, std::uint64_t time_ns, std::uint64_t weight, std::uint64_t hits) {
-    while (time_ns / bin_ns_ >= most_bins) halve();
-    entries_.push_back({key, static_cast<std::uint32_t>(time_ns / bin_ns_), weight, hits});
-    if (entries_.size() < 2 * most_entries_) return;
+    while (time_ns / bin_ns_ >= most_bins()) halve();
+    const std::uint64_t bin = time_ns / bin_ns_;
+    bins_ = std::max(bins_, bin + 1);
+    entries_.push_back({key, static_cast<std::uint32_t>(bin), weight, hits});
+    if (entries_.size() >= 2 * most()) shorten();
+}
+
+void TimeBins::shorten() {
     merge();
-    while (entries_.size() > most_entries_ && bin_ns_ < longest_bin) halve();
+    while (entries_.size() > most() && bin_ns_ < longest_bin) halve();
 }
 
 void TimeBins::widen(std::uint64_t bin_ns) {
@@ -19,15 +24,16 @@ void TimeBins::widen(std::uint64_t bin_ns) {
 }
 
 const std::vector<TimeBins::Entry>& TimeBins::entries() {
-    merge();
+    shorten();
     return entries_;
 }
 
 void TimeBins::halve() {
     bin_ns_ *= 2;
+    bins_ = (bins_ + 1) / 2;
     for (Entry& entry : entries_) entry.bin /= 2;
     merged_ = 0;
-    if (entries_.size() > most_entries_) merge();
+    if (entries_.size() > most()) merge();
 }
 
 void TimeBins::merge() {

@@ -2,6 +2,7 @@
 // reading.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -17,9 +18,10 @@
 
 namespace flameprobe {
 
-/// When samples were taken, in coarse steps: in at most a thousand equal stretches of the run, and a bounded number of
-/// entries. Adds up weights and hits by key and bin. Bins start at a millisecond; where there are too many of them, or
-/// of entries, two neighbours become one.
+/// When samples were taken, in steps: at most 65,536 equal stretches of the run, so that the order of samples is known
+/// where these are few. Adds up weights and hits by key and bin. Bins start at a millisecond; where there are too many
+/// of them, or of entries, two neighbours become one. From a thousand bins on, which show when a program was busy,
+/// there may be more entries.
 class TimeBins {
 public:
     struct Entry {
@@ -28,7 +30,8 @@ public:
         std::uint64_t weight = 0, hits = 0;
     };
 
-    explicit TimeBins(std::size_t most_entries = 1'000'000) : most_entries_(most_entries) {}
+    explicit TimeBins(std::size_t most_entries = 1'000'000, std::size_t most_in_order = 200'000)
+        : most_entries_(most_entries), most_in_order_(std::min(most_entries, most_in_order)) {}
 
     void add(std::uint64_t key, std::uint64_t time_ns, std::uint64_t weight, std::uint64_t hits);
     /// What is added are differences, negative ones modulo 2^64. Else sums stop at the largest number.
@@ -42,10 +45,14 @@ public:
 private:
     void halve();
     void merge();
+    void shorten();
+    std::uint64_t most_bins() const { return differences_ ? coarse_bins : fine_bins; }
+    std::size_t most() const { return bins_ > coarse_bins ? most_in_order_ : most_entries_; }
 
-    static constexpr std::uint64_t most_bins = 1000, longest_bin = std::uint64_t{1} << 62;
+    static constexpr std::uint64_t coarse_bins = 1000, fine_bins = 65'536, longest_bin = std::uint64_t{1} << 62;
 
-    const std::size_t most_entries_;
+    const std::size_t most_entries_, most_in_order_;
+    std::uint64_t bins_ = 0;  // up to the last one that has an entry
     std::uint64_t bin_ns_ = 1'000'000;
     std::vector<Entry> entries_;
     std::size_t merged_ = 0;  // the first so many entries are sorted and distinct

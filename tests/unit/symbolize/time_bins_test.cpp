@@ -35,7 +35,22 @@ TEST_CASE("sums stop at the largest number, but those of differences may be nega
     CHECK(changes.entries().front().hits == 1);
 }
 
-TEST_CASE("a long run has a thousand bins at most, and many samples few entries; no weight is lost") {
+TEST_CASE("the order of few samples is known in a long run too, that of many by coarser bins") {
+    TimeBins few, many(1'000'000, 5'000);
+    for (std::uint64_t at = 0; at < 50'000; ++at) {
+        if (at % 10 == 0) few.add(at, at * 1'000'000, 1, 1);
+        many.add(at, at * 1'000'000, 1, 1);
+    }
+    CHECK(few.entries().size() == 5'000);
+    CHECK(few.bin_ns() == 1'000'000);
+    // Of so many no bin is too coarse for a strip of a thousand steps.
+    CHECK(many.entries().size() == 50'000);
+    CHECK(many.bin_ns() == 64'000'000);
+    few.add(1, 65'536 * std::uint64_t{1'000'000}, 1, 1);
+    CHECK(few.bin_ns() == 2'000'000);
+}
+
+TEST_CASE("a long run has bounded bins, and many samples few entries; no weight is lost") {
     TimeBins bins(100);
     std::uint64_t sum = 0;
     for (std::uint64_t at = 0; at < 50'000; ++at) bins.add(at % 10, at * 1'000'000, 1, 1);
@@ -46,7 +61,7 @@ TEST_CASE("a long run has a thousand bins at most, and many samples few entries;
     }
     CHECK(sum == 50'000);
     bins.add(1, ~std::uint64_t{0}, 1, 1);
-    CHECK(bins.entries().back().bin < 1000);
+    CHECK(bins.entries().back().bin < 65'536);
 }
 
 TEST_CASE("a profile's times are loaded on request, and add up to its counts") {
