@@ -1,7 +1,9 @@
 
 #include <zlib.h>
 
+#include <cctype>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <vector>
 
 #include "base/binary_text.hpp"
@@ -11,6 +13,7 @@
 #include "render/function_totals.hpp"
 #include "render/page_parts.hpp"
 #include "render/palette.hpp"
+#include "render/plain_name.hpp"
 #include "render/run_facts.hpp"
 #include "render/text.hpp"
 
@@ -127,6 +130,32 @@ Json threads_json(const NamedProfile& profile, const PageNumbers& numbers) {
     return threads;
 }
 
+bool is_of_name(char letter) { return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_'; }
+
+/// Whether the sentence has the name, and not only a longer one.
+bool has_name(std::string_view sentence, std::string_view name) {
+    for (std::size_t at = sentence.find(name); at != sentence.npos; at = sentence.find(name, at + 1)) {
+        const std::size_t end = at + name.size();
+        if ((at == 0 || !is_of_name(sentence[at - 1])) && (end == sentence.size() || !is_of_name(sentence[end])))
+            return true;
+    }
+    return false;
+}
+
+/// The functions that the answer names: {name: [numbers]}.
+Json named_json(const NamedProfile& profile, const PageNumbers& numbers, std::string_view sentence) {
+    constexpr std::size_t least = 3;  // "in" and "by" are words
+    const std::vector<FunctionId> shown = shown_functions(profile);
+    std::set<FunctionId> used;
+    for (NodeId node = 1; node < profile.nodes.size(); ++node) used.insert(shown[profile.function_of(node)]);
+    Json named = Json::object();
+    for (const FunctionId id : used) {
+        const std::string name = in_sentence(plain_name(profile, id));
+        if (name.size() >= least && has_name(sentence, name)) named[name].push_back(numbers.number_of[id]);
+    }
+    return named;
+}
+
 }  // namespace
 
 Result<PageData> page_data(const NamedProfile& profile, const Palette& palette, const FlameGraphOptions& options,
@@ -152,7 +181,9 @@ Result<PageData> page_data(const NamedProfile& profile, const Palette& palette, 
     facts["waiting"] = counts_passed_time(profile.run);
     facts["title"] = clean_text(options.title.empty() ? default_title(profile) : options.title);
     facts["subtitle"] = clean_text(options.subtitle.empty() ? default_subtitle(profile) : options.subtitle);
-    facts["answer"] = sides == nullptr ? answer(profile) : "";
+    const std::string sentence = sides == nullptr ? answer(profile) : "";
+    facts["answer"] = sentence;
+    facts["named"] = named_json(profile, numbers, sentence);
     facts["isTime"] = weighs_nanoseconds(profile.run);
     facts["sampling"] = profile.run.period_ns;  // between two samples
     facts["bin"] = profile.bin_ns;

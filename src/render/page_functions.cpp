@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -51,7 +52,7 @@ public:
         if (const auto work = kernel_work(name); function.kind == FrameKind::kernel && !work.empty())
             work_[std::to_string(columns_[0].size())] = work;
         add_row({name, brief == name ? "" : brief, function.kind, role,
-                 files_.add(text(profile_.strings.view(function.file))), function.line, modules_.add(text(module)),
+                 number_of_file(profile_.strings.view(function.file)), function.line, modules_.add(text(module)),
                  colors_of_.at(color)});
     }
     std::size_t add_other(const std::string& name, unsigned kind, Role role, const std::string& color) {
@@ -62,12 +63,23 @@ public:
         for (std::size_t at = 0; at < names.size(); ++at) into["functions"][names[at]] = columns_[at];
         into["work"] = work_;  // by function: of the kernel's those that tell what for
         into["files"] = files_.list();
+        into["here"] = here_;  // of the files those that an editor can open on this machine
         into["modules"] = modules_.list();
     }
 
 private:
     static constexpr std::array names{"name", "short", "kind", "role", "file", "line", "module", "color"};
 
+    std::size_t number_of_file(std::string_view path) {
+        const auto [known, is_new] = file_numbers_.try_emplace(std::string(path), 0);
+        if (!is_new) return known->second;
+        const std::string shown = shorten(clean_text(path), longest_string);
+        known->second = files_.add(shown);
+        std::error_code none;
+        if (path.starts_with('/') && shown == path && std::filesystem::is_regular_file(path, none))
+            here_.push_back(known->second);
+        return known->second;
+    }
     void add_row(const std::array<Json, names.size()>& row) {
         for (std::size_t at = 0; at < row.size(); ++at) columns_[at].push_back(row[at]);
     }
@@ -75,6 +87,8 @@ private:
     const NamedProfile& profile_;
     std::map<std::string, std::size_t> colors_of_;
     Strings files_, modules_;
+    std::map<std::string, std::size_t> file_numbers_;
+    Json here_ = Json::array();
     Json work_ = Json::object();
     std::array<Json, names.size()> columns_;
 };

@@ -1,6 +1,7 @@
 // Writes the pictures that the browser tests open: make_pictures DIRECTORY [--stacks N].
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <string_view>
@@ -106,6 +107,34 @@ NamedProfile branched_profile() {
         made.stack(other, 1);
     }
     made.stack(path, 100);
+    return std::move(made.profile);
+}
+
+/// Two functions that call each other six hundred times, each level with something beside it.
+NamedProfile recursive_profile() {
+    test::ProfileOf made;
+    std::vector<std::string> path{"t:json", "main", "parse"};
+    for (int level = 0; level < 600; ++level) {
+        path.push_back(level % 2 == 0 ? "Parser::value" : "Parser::array");
+        std::vector<std::string> other = path;
+        other.push_back("strtod");
+        made.stack(other, 2);
+    }
+    made.stack(path, 5);
+    return std::move(made.profile);
+}
+
+/// A function whose source is there: this program's file.
+NamedProfile profile_with_source() {
+    test::ProfileOf made;
+    made.folded("t:server;here 9\nt:server;elsewhere 1\n");
+    NamedProfile& profile = made.profile;
+    for (Function& function : profile.functions) {
+        const bool here = profile.strings.view(function.name) == "here";
+        function.file =
+            profile.strings.intern(here ? std::filesystem::read_symlink("/proc/self/exe").string() : "/none");
+        function.line = 7;
+    }
     return std::move(made.profile);
 }
 
@@ -289,6 +318,8 @@ int main(int argc, char** argv) {
     good = make(directory + "waits.html", write_html, waiting_profile(), {}) && good;
     good = make(directory + "kernel.html", write_html, profile_in_kernel(), {}) && good;
     good = make(directory + "kernel.svg", write_svg, profile_in_kernel(), {}) && good;
+    good = make(directory + "recursion.html", write_html, recursive_profile(), {}) && good;
+    good = make(directory + "editor.html", write_html, profile_with_source(), {}) && good;
     good = make(directory + "branches.html", write_html, branched_profile(), {}) && good;
     good = make(directory + "processes.html", write_html, profile_of_processes(), {}) && good;
     good = make(directory + "events.html", write_html, profile_of_events(), {}) && good;

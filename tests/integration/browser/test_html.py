@@ -257,12 +257,12 @@ class HtmlTest(PageTest):
         self.assertGreater(self.pixels("callees"), 3)
         self.page.run("document.querySelector('#callees canvas').focus()")
         self.keys(Keys.ARROW_DOWN)
-        self.assertIn("operator new(unsigned long) – 757.6 ms (2.41 %), ", self.details())
+        self.assertIn("operator new – 757.6 ms (2.41 %), ", self.details())
         self.keys(Keys.ENTER)
         self.assertEqual(self.text("chosen"), "operator new(unsigned long)")
         self.page.run("document.querySelector('#callers canvas').focus()")
         self.keys(Keys.ARROW_UP)
-        self.assertIn("Parser::parse(std::string_view) – 757.6 ms (2.41 %), ", self.details())
+        self.assertIn("Parser::parse – 757.6 ms (2.41 %), ", self.details())
 
     def test_threads_and_scopes_filter(self):
         self.open()
@@ -333,7 +333,7 @@ class HtmlTest(PageTest):
         for _ in range(30):
             seen.append(self.details())
             self.keys(Keys.ARROW_RIGHT)
-        self.assertTrue(any(re.match(r"Trie::walk\(Node const\*\) – .*, 451 samples", text) for text in seen), seen)
+        self.assertTrue(any(re.match(r"Trie::walk – .*, 451 samples", text) for text in seen), seen)
 
     def test_search_counts_time_once_and_falls_back_to_text(self):
         self.open()
@@ -558,12 +558,12 @@ class HtmlTest(PageTest):
           const row = p.getImageData(0, c.height - 6, c.width, 1).data, at = (x) => row.slice(x * 4, x * 4 + 4).join();
           return [at(c.width - 20) === at(c.width / 2 | 0), at(c.width - 20)]"""), [True, "230,227,222,255"])
 
-    def test_a_thread_over_time(self):
+    def test_a_thread_in_the_order_of_time(self):
         self.open("times.html")
         self.page.run("document.querySelector('#graph canvas').focus()")
         self.keys("y")
         self.assertEqual(self.id("chart").get_attribute("aria-pressed"), "true")
-        self.assertIn("Over time: worker (4712)", self.text("caption-before"))
+        self.assertIn("In time order: worker (4712)", self.text("caption-before"))
         self.assertGreater(self.pixels(), 5)
         self.page.run("document.querySelector('#graph canvas').focus()")
         self.keys(*[Keys.ARROW_UP] * 6)
@@ -572,13 +572,91 @@ class HtmlTest(PageTest):
         for _ in range(2):
             self.keys(Keys.ARROW_RIGHT)
             seen.append(self.details().split(" – ")[0])
-        self.assertEqual(seen, ["Json::dump(int) const", "entry_SYSCALL_64", "Cart::total() const"])
-        # On the axis of the strips: the first tenth of time is the first tenth of the graph.
-        graph, strips = (self.page.driver.find_element(By.CSS_SELECTOR, f"#{of} canvas") for of in ("graph", "times"))
-        self.assertEqual((graph.location["x"], graph.size["width"]), (strips.location["x"], strips.size["width"]))
+        self.assertEqual(seen, ["Json::dump", "entry_SYSCALL_64", "Cart::total"])
         self.assertIn("y=1", self.page.run("return location.hash"))
+        # Drawn over, a stretch fills the view, and its detail is that of its length; Escape shows all again.
+        column = lambda: re.search(r"each (column of [\d.]+ \w+|box)", self.text("caption-before"))[1]
+        whole, canvas = column(), self.page.driver.find_element(By.CSS_SELECTOR, "#graph canvas")
+        ActionChains(self.page.driver).move_to_element_with_offset(canvas, -200, 0).click_and_hold().move_by_offset(60, 0).release().perform()
+        self.settle()
+        self.assertTrue(self.id("reset").is_displayed())
+        self.assertEqual(self.page.run("return location.hash").count("time="), 0)
+        self.assertIn(whole, ("box", column()) if whole == "box" else (whole,))
+        self.keys(Keys.ESCAPE)
+        self.assertFalse(self.id("reset").is_displayed())
         self.keys("y")
         self.assertEqual(self.id("chart").get_attribute("aria-pressed"), "false")
+
+    def test_a_strip_leads_to_its_thread_in_the_order_of_time(self):
+        self.open("times.html")
+        strips = self.page.driver.find_element(By.CSS_SELECTOR, "#times canvas")
+        ActionChains(self.page.driver).move_to_element_with_offset(strips, 10 - strips.size["width"] // 2, 8 + 22 - strips.size["height"] // 2).click().perform()
+        self.settle()
+        second = self.text("caption-before")
+        self.assertRegex(second, r"^In time order: \w+")
+        self.keys("y")
+        self.page.run("document.querySelector('#times canvas').focus()")
+        self.keys(Keys.ARROW_DOWN, Keys.ENTER)
+        first = self.text("caption-before")
+        self.assertRegex(first, r"^In time order: \w+")
+        self.assertNotEqual(first, second)
+        # From a box: the thread that has most of it.
+        self.keys("y")
+        self.page.run("document.querySelector('#graph canvas').focus()")
+        self.keys(Keys.ARROW_UP, "y")
+        self.assertEqual(self.id("chart").get_attribute("aria-pressed"), "true")
+        self.assertIn("lane=", self.page.run("return location.hash"))
+
+    def test_waits_stand_in_the_order_of_time_too(self):
+        self.open("waits.html", "#y=1")
+        self.page.driver.execute_async_script("setTimeout(arguments[0], 300)")
+        self.assertIn("CPU time and waiting", self.text("times"))
+        thread = next(one for one in Select(self.id("threads")).options if one.text.startswith("server"))
+        Select(self.id("threads")).select_by_value(thread.get_attribute("value"))
+        self.settle()
+        self.over_row(0).perform()
+        waits = self.page.run("return document.querySelector('#threads').selectedOptions[0].text")
+        self.assertNotEqual(self.details().split(" – ")[1].split(" (")[0], waits.split(", ")[1], "the chart's whole has the waiting as well")
+
+    def test_a_recursion_is_one_box_until_it_is_opened(self):
+        self.open("recursion.html")
+        self.over_row(4).perform()
+        self.settle()
+        self.assertIn("Parser::value, Parser::array × 300", self.details())
+        self.assertIn("599 levels of a recursion", self.details())
+        self.over_row(5).perform()
+        self.settle()
+        self.assertIn("strtod – 1,198 samples", self.details())
+        # Opened, its beginning is in sight.
+        self.over_row(4).click().perform()
+        self.settle()
+        canvas = self.page.driver.find_element(By.CSS_SELECTOR, "#graph canvas")
+        for row, name in ((3, "parse"), (4, "Parser::value"), (5, "Parser::array"), (6, "Parser::value")):
+            ActionChains(self.page.driver).move_to_element_with_offset(canvas, 0, int(canvas.size["height"] / 2 - 19 * (row + .5))).perform()
+            self.assertTrue(self.details().startswith(name + " – "), self.details())
+
+    def test_names_in_the_answer_lead_to_their_boxes(self):
+        self.open("demo.html")
+        links = self.page.driver.find_elements(By.CSS_SELECTOR, "#answer a")
+        self.assertEqual([one.text for one in links], ["Worker::loop", "Cart::total", "Index::lookup", "EventLoop::run"])
+        links[1].click()
+        self.settle()
+        self.assertTrue(self.id("reset").is_displayed())
+        self.assertTrue(self.details().startswith("Cart::total – "), self.details())
+
+    def test_a_function_opens_in_the_editor_that_the_reader_chose(self):
+        self.open("editor.html")
+        self.page.run("localStorage.clear(); document.querySelector('#graph canvas').focus()")
+        self.keys(Keys.ARROW_UP, Keys.ARROW_UP)
+        self.keys("e")  # none is chosen yet
+        self.assertEqual(self.page.run("return document.activeElement.id"), "editor")
+        self.keys("kate -l {line} {file}", Keys.ENTER, Keys.ESCAPE)
+        self.open("editor.html")
+        self.page.run("document.querySelector('#graph canvas').focus()")
+        self.keys(Keys.ARROW_UP, Keys.ARROW_UP)
+        self.keys("e")
+        self.assertRegex(self.details(), r"^copied: kate -l 7 /.*make-pictures$")
+        self.page.run("localStorage.clear()")
 
     def test_samples_are_counted_and_weights_are_time(self):
         # A sample is four periods: samples are a quarter, shares and times are the same. All of it in the views that count.
@@ -779,7 +857,7 @@ class HtmlTest(PageTest):
     def test_frames_that_only_lead_on_are_one_row(self):
         self.open("large.html")
         texts = [text for text, _ in self.drawn()]
-        self.assertIn("… 5,999 frames of demo", texts)
+        self.assertIn("recursion0, … × 2,000", texts)
         self.assertNotIn("recursion0", texts)
         self.assertLess(self.page.run("return document.querySelector('#graph').scrollHeight"), 700)
         # A click shows them, and a search finds them before that.
@@ -941,9 +1019,8 @@ class HtmlTest(PageTest):
         canvas = self.page.driver.find_element(By.CSS_SELECTOR, "#times canvas")
         self.assertEqual(self.text("share"), "")
         # The first tenth. Offsets count from the middle.
-        width = canvas.size["width"]
+        start, width = self.axis(canvas)
         tenth = width / 10
-        start = -width / 2
         drag = ActionChains(self.page.driver).move_to_element_with_offset(canvas, int(start + 3), -10).click_and_hold()
         drag.move_by_offset(int(tenth / 2), 0).release().perform()
         self.settle()
@@ -972,17 +1049,22 @@ class HtmlTest(PageTest):
             self.assertEqual((used - 18) / 22, strips)
             self.assertLessEqual(used, window / 6)
 
+    def axis(self, canvas):
+        """Where the axis of the strips begins, from the middle of their element, and how wide it is."""
+        start, width = map(float, canvas.get_attribute("data-axis").split(","))
+        return start - canvas.size["width"] / 2, width
+
     def test_a_strip_tells_of_its_thread_and_of_its_waits(self):
         self.open("waits.html")
         canvas = self.page.driver.find_element(By.CSS_SELECTOR, "#times canvas")
         self.page.driver.execute_async_script("setTimeout(arguments[0], 300)")  # waits are read when the page has been shown
         # No box is a wait, but the strips have its colour.
         self.assertIn("waiting", self.page.run("return Array.from(document.querySelectorAll('#legend span'), (entry) => entry.textContent)"))
-        width, height = canvas.size["width"], canvas.size["height"]
+        (start, width), height = self.axis(canvas), canvas.size["height"]
         tenth = width / 10
 
         def told(step, row):
-            x, y = tenth * (step + .5) - width / 2, 22 * (row + .5) - height / 2
+            x, y = start + tenth * (step + .5), 22 * (row + .5) - height / 2
             ActionChains(self.page.driver).move_to_element_with_offset(canvas, int(x), int(y)).perform()
             return self.details()
         first = [told(0, row) for row in range(2)]
@@ -1057,10 +1139,10 @@ class HtmlTest(PageTest):
     def test_processes_of_a_run_have_one_time_axis(self):
         self.open("processes.html")
         canvas = self.page.driver.find_element(By.CSS_SELECTOR, "#times canvas")
-        width, height = canvas.size["width"], canvas.size["height"]
+        (start, width), height = self.axis(canvas), canvas.size["height"]
 
         def told(step, row):
-            ActionChains(self.page.driver).move_to_element_with_offset(canvas, int(width / 10 * (step + .5) - width / 2), int(22 * (row + .5) - height / 2)).perform()
+            ActionChains(self.page.driver).move_to_element_with_offset(canvas, int(start + width / 10 * (step + .5)), int(22 * (row + .5) - height / 2)).perform()
             return self.details()
         # The busiest process first, each when it ran.
         self.assertEqual([told(step, 0) for step in (4, 5)], ["cc1 9, 4 s to 5 s: no CPU time", "cc1 9, 5 s to 6 s: CPU 100.00 %"])
@@ -1071,10 +1153,10 @@ class HtmlTest(PageTest):
         self.keys(Keys.ARROW_RIGHT)
         self.assertIn("selected: 750 ms (10.42 %), 75 samples, from 1 s to 2 s", self.text("share"))
         self.id("chart").click()
-        self.assertTrue(self.text("caption-before").startswith("Over time: cc1 8;"), self.text("caption-before"))
+        self.assertTrue(self.text("caption-before").startswith("In time order: cc1 8;"), self.text("caption-before"))
         self.page.run("document.querySelector('#times canvas').focus()")
         self.keys(Keys.ESCAPE)
-        self.assertTrue(self.text("caption-before").startswith("Over time: cc1 9;"), self.text("caption-before"))
+        self.assertTrue(self.text("caption-before").startswith("In time order: cc1 9;"), self.text("caption-before"))
 
     def test_everything_is_reached_by_keys(self):
         self.open()

@@ -9,7 +9,7 @@ export class Actions {
   // The kinds of actions that apply to a frame, or to none.
   kindsOf(node) {
     const {profile, compare, source} = this.page, frame = node !== null;
-    return {frame, node: frame && node.fn !== profile.all && !node.closed, compare: frame && compare !== null, time: frame && profile.bins > 1, source: frame && source?.has(node.fn) === true};
+    return {frame, node: frame && node.fn !== profile.all && !node.closed, compare: frame && compare !== null, time: frame && profile.bins > 1, source: frame && source?.has(node.fn) === true, editor: frame && !node.closed && this.page.editor.has(node.fn)};
   }
   // node: the one with the focus, or null where there is no graph.
   key(event, node) {
@@ -31,8 +31,9 @@ export class Actions {
       w: () => page.change({own: !state.own, zoom: ""}),
       p: () => graph.focus(graph.tree.heaviest?.(graph.zoomed)), t: () => page.change({few: !state.few}),
       x: () => { state.opened.clear(); page.change({chains: !state.chains}); }, b: () => page.change({byName: !state.byName}),
+      e: () => page.editor.open(node.fn),
       s: () => page.source?.has(node.fn) && page.change({fn: node.fn, view: "source"}),
-      y: () => profile.bins > 1 && page.change({chart: !state.chart, zoom: ""}),
+      y: () => profile.bins > 1 && (state.chart || !node || node.parent === null ? page.change({chart: !state.chart, lane: -1, zoom: ""}) : page.chart.openOf(node)),
       d: () => page.compare && page.change({side: SIDES[(SIDES.findIndex(([side]) => side === state.side) + 1) % SIDES.length][0]}),
       u: () => page.change({focus: "", hide: "", ignore: "", fold: false, own: false, inlined: true, time: "", zoom: ""})
     };

@@ -33,12 +33,12 @@ export async function readChosenEvent() {
   return new Profile(data, await inflate(takeText("columns" + (other ? "-" + chosen : ""))));
 }
 
-// The waiting time of the run whose CPU time is shown, by thread and step of time, or null.
+// The waiting time of the run whose CPU time is shown, or null.
 export async function readWaits(profile) {
   if (profile.waiting || !profile.isTime || profile.bins < 2 || !find("profile-offcpu")) return null;
   const facts = readFacts(takeText("profile-offcpu")), columns = inflate(takeText("columns-offcpu"));
-  const {threadKeys, bin, countThread, countBin, countWeight} = new Profile(await facts, await columns);
-  return countBin && countThread && {threadKeys, bin, countThread, countBin, countWeight};
+  const waits = new Profile(await facts, await columns);
+  return waits.countBin && waits.countThread && waits;
 }
 
 // Numbers of seven bits a byte, the lowest first.
@@ -61,6 +61,7 @@ class Column {
     return numbers;
   }
 }
+const MOST_BINS = 1000;  // in strips and selections; flame charts have finer steps
 const fitting = (largest) => largest < 65536 ? Uint16Array : largest < 4294967296 ? Uint32Array : Float64Array;
 
 // By how much what is alive changed, in each step of time: a sum of them up to a step is what is alive then.
@@ -164,8 +165,9 @@ class Profile {
     this.countAge = age ? new Float64Array(counts) : null;  // of what is alive at the end: its weight times its mean age
     this.countOldest = oldest ? new Float64Array(counts) : null;
     this.countWeight = new Float64Array(counts);
-    this.countBin = bin ? new Uint16Array(counts) : null;
-    this.samples = this.bins = 0;
+    this.countStep = bin ? new Uint16Array(counts) : null;
+    this.samples = 0;
+    let steps = 0;
     for (let at = 0, last = 0; at < counts; at++) {
       this.countBox[at] = last += box.next();
       if (thread) this.countThread[at] = thread.next();
@@ -174,8 +176,12 @@ class Profile {
       this.samples += this.countWeight[at] = weight.next();
       if (age) this.countAge[at] = age.next() * this.countWeight[at];
       if (oldest) this.countOldest[at] = oldest.next();
-      if (bin) this.bins = Math.max(this.bins, (this.countBin[at] = bin.next()) + 1);
+      if (bin) steps = Math.max(steps, (this.countStep[at] = bin.next()) + 1);
     }
+    // A bin is so many steps.
+    const many = Math.max(1, Math.ceil(steps / MOST_BINS));
+    Object.assign(this, {step: this.bin, bin: this.bin * many, bins: Math.ceil(steps / many)});
+    this.countBin = many > 1 ? this.countStep.map((step) => Math.floor(step / many)) : this.countStep;
   }
   name(fn) { return this.functions.name[fn]; }
   threadName(at) { return threadLabel(this.threads[at], this.name(this.threads[at][2])); }
@@ -205,11 +211,11 @@ class Profile {
     if (this.unit) return this.unit === "bytes" ? bytes(weight, largest) : count(weight) + " " + this.unit;
     return !this.isTime ? "" : largest ? durationIn(weight, largest) : duration(weight);
   }
-  // As describe.cpp tells of a box. self: its own weight, or null.
-  told(weight, whole, hits, self) {
+  // As describe.cpp tells of a box. self: its own weight, or null; caller: its share of its caller, or null.
+  told(weight, whole, hits, self, caller = null) {
     const part = (of, what) => what ? `${what} (${percent(of, whole)})` : percent(of, whole), amount = this.amount(weight);
     const own = self === null ? "" : "self " + (self > 0 ? part(self, this.amount(self)) : "0");
-    return [part(weight, amount || samples(hits)), own, amount && this.samplesText(hits)].filter(Boolean).join(", ");
+    return [part(weight, amount || samples(hits)), own, caller && caller + " of its caller", amount && this.samplesText(hits)].filter(Boolean).join(", ");
   }
   // The functions that a search finds: by the name that is shown.
   showing(test, whole) {

@@ -1,5 +1,6 @@
 // A tree on a canvas. Only visible boxes are made and painted, so neither depth nor number of frames has a limit.
 import {THREAD} from "./data.js";
+import {Drag} from "./drag.js";
 import {ROW, paintGraph, visit} from "./paint.js";
 import {led} from "../shared/zoom.js";
 import {element} from "./tools.js";
@@ -15,6 +16,7 @@ export class Graph {
     this.canvas = element(this.spacer, "canvas", {tabindex: "0", role: "application", "aria-roledescription": "flame graph",
       "aria-label": label + ". Arrow keys walk from frame to frame, Enter zooms, Escape shows everything, the menu key has more."});
     this.pen = this.canvas.getContext("2d");
+    this.drag = new Drag(this);
     this.frame = this.moving = 0;
     // A holder that becomes lower keeps the rows nearest the root.
     this.far = this.height = 0;
@@ -39,11 +41,19 @@ export class Graph {
     Object.assign(this, {tree, rootBelow, zoomed, focused: zoomed, hovered: null, from: zoomed.x, to: zoomed.x + zoomed.total});
     this.goal = [this.from, this.to];
     this.kept = this.rowsToKeep();
+    this.canvas.style.touchAction = tree.timed ? "pan-y" : "";
     cancelAnimationFrame(this.moving);
     this.measure();
-    // The heaviest path is in sight up to its end; the rows to keep always are.
-    const far = Math.max(0, (tree.heaviest?.(zoomed).depth ?? 0) + 2 - Math.floor(this.holder.clientHeight / ROW)) * ROW;
+    // The heaviest path is in sight up to its end, or to where a function calls itself; the rows to keep always are.
+    const far = Math.max(0, (tree.heaviest?.(zoomed, true).depth ?? 0) + 2 - Math.floor(this.holder.clientHeight / ROW)) * ROW;
     this.scrolled = this.far = far;
+    this.paintSoon();
+  }
+  // The same boxes in another detail: what is in sight stays.
+  exchange(tree) {
+    const same = ({x, total, depth}) => tree.nearest(x + total / 2, depth), {zoomed, focused} = this;
+    Object.assign(this, {tree, zoomed: same(zoomed), focused: same(focused), hovered: null});
+    this.measure();
     this.paintSoon();
   }
   // As high as what is in sight, or will be after the movement.
@@ -155,7 +165,7 @@ export class Graph {
   }
   click(event) {
     const spot = this.spot(event);
-    if (!spot) return;
+    if (!spot || this.drag.taken()) return;
     this.on.hover(spot);  // what moves away now needs no word beside the pointer
     if (!spot.kids) {
       if (spot.node.closed) return this.unfold(spot.node);

@@ -2,10 +2,12 @@
 // functions. Nothing here recurses: profiles may be deeper than the browser's stack.
 import {pathTo} from "../shared/zoom.js";
 import {IN_KERNEL, KERNEL, NO_KIND, OWN} from "./data.js";
+import {LONGEST_CYCLE, besides, levelsOf} from "./recursion.js";
 import {outermost, ownWeights} from "./walk.js";
 
 // From the root to a node, those that are in folded boxes too.
-export const framesTo = (node) => pathTo(node).flatMap((one, at, path) => one.folded?.slice(0, path[at + 1]?.behind) ?? [one]);
+// Of the levels of a recursion only those that lead on.
+export const framesTo = (node) => pathTo(node).flatMap((one, at, path) => one.folded?.slice(0, path[at + 1]?.behind ?? (one.cycle ? 1 : undefined)) ?? [one]);
 
 const WORTH_FOLDING = 1 / 1000;
 
@@ -49,7 +51,7 @@ export class LazyTree {
     return tree;
   }
   get all() { return this.total[0]; }
-  kids(node) { return node.kids ??= this.look.chains && !this.up ? this.allKids(node).map((kid) => this.worthIt(kid)) : this.allKids(node); }
+  kids(node) { return node.kids ??= node.cycle ? this.ofRecursion(node) : this.look.chains && !this.up ? this.allKids(node).map((kid) => this.worthIt(kid)) : this.allKids(node); }
   allKids(node) { return node.made ??= this.expand(node); }
   // Frames that only lead to one another, all of one width, are one box but for the last; it has them as `folded`. Of
   // others' code little may leave on the way: that stands on the box too, `behind` so many of its frames, and is `leaving`
@@ -101,7 +103,44 @@ export class LazyTree {
   kernelOf({parent}) { return "kernel of " + this.profile.functions.name[parent.fn]; }
   worthIt(kid) {
     if (kid.total < this.all * WORTH_FOLDING) return kid;
-    return this.profile.functions.kind[kid.fn] === IN_KERNEL ? this.foldKernel(kid) : Object.assign(this.fold(kid), {behind: kid.behind});
+    if (this.profile.functions.kind[kid.fn] === IN_KERNEL) return this.foldKernel(kid);
+    const levels = this.foldRecursion(kid);
+    return Object.assign(levels === kid ? this.fold(kid) : levels, {behind: kid.behind});
+  }
+  // The levels of a recursion: `cycle`. On them stands what they call beside each other, of all levels together.
+  foldRecursion(first) {
+    if (first.open || this.look.opened?.has(this.recursionOf(first)) || !this.mayRecur(first)) return first;
+    const levels = levelsOf(first, (node) => this.allKids(node)), {fn, parent, x, total, boxes, origins} = first;
+    return levels ? Object.assign(new LazyNode(fn, parent), {x, total, boxes, origins, folded: levels, cycle: true}) : first;
+  }
+  // Without making nodes: whether a function comes again on its heaviest path.
+  mayRecur({fn: wanted, boxes}) {
+    const {total, profile: {end, fn}, shape: {alias}} = this;
+    let box = boxes.reduce((a, b) => total[b] > total[a] ? b : a);
+    for (let step = 0; step < 2 * LONGEST_CYCLE; step++) {
+      let next = 0;
+      for (let below = box + 1; below < end[box]; below = end[below]) if (!next || total[below] > total[next]) next = below;
+      if (!next || total[next] === 0) return false;
+      if (alias[fn[next]] === wanted) return true;
+      box = next;
+    }
+    return false;
+  }
+  ofRecursion(node) {
+    const kids = besides(node.folded, (level) => this.allKids(level)).map(({fn, nodes, behind}) => Object.assign(new LazyNode(fn, node), {
+      boxes: nodes.flatMap(({boxes}) => boxes), total: nodes.reduce((sum, {total}) => sum + total, 0), behind}));
+    return this.layOut(kids, node.x).map((kid) => this.worthIt(kid));
+  }
+  recursionOf({fn}) { return "recursion of " + this.profile.functions.name[fn]; }
+  // Sorts siblings, and puts them side by side.
+  layOut(kids, x) {
+    const {profile, look: {byName}} = this, {order} = profile, last = ({fn}) => byName ? 0 : profile.isNoFunction(fn);
+    kids.sort((a, b) => last(a) - last(b) || (byName ? 0 : b.total - a.total) || order[a.fn] - order[b.fn]);
+    for (const kid of kids) {
+      kid.x = x;
+      x += kid.total;
+    }
+    return kids;
   }
   place(node, parent) { Object.assign(node, {parent, depth: parent.depth + 1, made: null, kids: null, inside: null}); }
   // Puts the frames of a folded box in its place; returns the first.
@@ -110,6 +149,12 @@ export class LazyTree {
     if (!folded) {
       this.look.opened?.add(this.kernelOf(box));
       return Object.assign(box, {inside: null, kids: null, open: true});
+    }
+    if (box.cycle) {
+      for (const level of folded) level.open = true;
+      for (const one of new Set(folded.map(({fn}) => fn))) for (const name of [this.recursionOf({fn: one}), this.profile.functions.name[one]]) this.look.opened?.add(name);
+      parent.kids[parent.kids.indexOf(box)] = Object.assign(folded[0], {behind: box.behind});
+      return folded[0];
     }
     box.kids.find((kid) => !kid.behind).open = true;
     folded.forEach((node, at) => {
@@ -136,14 +181,7 @@ export class LazyTree {
     if (this.fromLeaves && node === this.root) node.boxes.forEach((box) => add(box, this.worth[box], box));
     else if (this.up) this.callers(node, add);
     else this.callees(node, add);
-    const {profile, look: {byName}} = this, {order} = profile, last = ({fn}) => byName ? 0 : profile.isNoFunction(fn);
-    const kids = Array.from(groups.values()).sort((a, b) => last(a) - last(b) || (byName ? 0 : b.total - a.total) || order[a.fn] - order[b.fn]);
-    let x = node.x;
-    for (const kid of kids) {
-      kid.x = x;
-      x += kid.total;
-    }
-    return kids;
+    return this.layOut(Array.from(groups.values()), node.x);
   }
   callees(node, add) {
     const {end, fn} = this.profile, {hidden, inner, alias, recursion} = this.shape, {total} = this, todo = node.boxes.slice();
@@ -186,12 +224,13 @@ export class LazyTree {
     }
     return rows;
   }
-  // Where the heaviest path ends, or enters the kernel: of its frames the first tells most.
-  heaviest(node) {
-    const {role} = this.profile.functions;
+  // Where the heaviest path ends, or enters the kernel: of its frames the first tells most. once: or where a function comes again.
+  heaviest(node, once = false) {
+    const {role} = this.profile.functions, met = new Set();
     for (let kids = this.kids(node); kids.length; kids = this.kids(node)) {
       const kid = kids.reduce((a, b) => b.total > a.total ? b : a);
-      if (kid.total < node.total / 3 || role?.[kid.fn] === KERNEL) break;
+      if (kid.total < node.total / 3 || role?.[kid.fn] === KERNEL || once && met.has(kid.fn)) break;
+      met.add(kid.fn);
       node = kid;
     }
     return node;

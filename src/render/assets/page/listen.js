@@ -1,6 +1,7 @@
 // What the reader does outside the graphs: buttons, lists, keys, the address, paper.
 import {chooseThemes, onKey} from "./controls.js";
 import {keyList} from "./menu.js";
+import {print} from "./paper.js";
 import {VIEWS} from "./state.js";
 import {Memory} from "./sums.js";
 import {find} from "./tools.js";
@@ -28,7 +29,7 @@ export function listen(page) {
   find("tab-tree").hidden = page.compare !== null;
   addEventListener("resize", () => page.place());
   chooseThemes(() => page.readTheme());
-  for (const [event, on] of [["beforeprint", true], ["afterprint", false]]) addEventListener(event, () => page.print(on));
+  for (const [event, on] of [["beforeprint", true], ["afterprint", false]]) addEventListener(event, () => print(page, on));
   addEventListener("hashchange", () => { page.memory = new Memory(); state.load(page.profile); page.show(); });
   addEventListener("keydown", (event) => {
     const {target, key} = event, clear = () => { find("search").value = ""; page.change({search: ""}); };

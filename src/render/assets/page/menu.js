@@ -7,6 +7,8 @@ export const ACTIONS = [
   {key: "h", text: "Hide this function", of: "node", listed: true},
   {key: "i", text: "Ignore stacks with it", of: "node"},
   {key: "o", text: "Callers and callees", of: "node", listed: true},
+  {key: "y", text: "In time order, and back", of: "time", listed: true},
+  {key: "e", text: "Open in the editor", of: "editor", listed: true},
   {key: "s", text: "Source", of: "source", listed: true},
   {key: "c", text: "Copy stack", of: "node", listed: true},
   {key: "C", text: "Copy name", of: "node"},
@@ -19,9 +21,10 @@ export const ACTIONS = [
   {key: "l", text: "Whole names"},
   {key: "t", text: "Table beside the graph, or above it, where there is room", of: "frame"},
   {key: "d", text: "Before, after, both, difference", of: "compare"},
-  {key: "y", text: "Over time", of: "time"},
   {key: "u", text: "Show everything again", listed: true}
 ];
+
+const MOST = 7;  // that the menu lists: the first ones that apply
 
 const OTHER_KEYS = [["arrows, Home", "From frame to frame, to the root"], ["Enter", "Zoom, or open a folded box"], ["Escape", "Back"],
   ["/", "Search; Enter and Shift-Enter: next, previous"], ["n, N", "Next and previous match"], ["Ctrl and wheel", "Zoom freely"], ["Shift and wheel", "Move sideways"], ["?", "These keys"]];
@@ -33,7 +36,7 @@ export function keyList(dialog) {
     element(list, "dt", {}, key);
     element(list, "dd", {}, text);
   }
-  dialog.addEventListener("click", () => dialog.close());
+  dialog.addEventListener("click", (event) => { if (!event.target.closest("label")) dialog.close(); });
   return dialog;
 }
 
@@ -56,7 +59,8 @@ export class Menu {
   open(node, kinds, event) {
     Object.assign(this, {node, back: document.activeElement});
     this.letters = ACTIONS.filter(({of}) => of === undefined || kinds[of]).map(({key}) => key);
-    for (const item of this.items) item.hidden = !this.letters.includes(item.lastChild.textContent);
+    const shown = this.items.filter((item) => this.letters.includes(item.lastChild.textContent)).slice(0, MOST);
+    for (const item of this.items) item.hidden = !shown.includes(item);
     this.box.hidden = false;
     const {width, height} = this.box.getBoundingClientRect(), area = event.target.getBoundingClientRect();
     const x = event.clientX || area.left + area.width / 2, y = event.clientY || area.top + area.height / 2;

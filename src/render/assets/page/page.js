@@ -1,12 +1,15 @@
 // The page: shows what the state selects.
 import {Actions} from "./actions.js";
 import {Alive} from "./alive.js";
+import {linkAnswer} from "./answer.js";
 import {CallTree} from "./call_tree.js";
+import {Chart} from "./chart.js";
 import {fewColumns, functionColumns} from "./columns.js";
 import {Compare} from "./compare.js";
 import {fillChips, fillFacets, fillLegend} from "./controls.js";
 import {NO_KIND} from "./data.js";
 import {Details, mostLike, nameOf} from "./details.js";
+import {Editor} from "./editor.js";
 import {Finder} from "./finder.js";
 import {Graph} from "./graph.js";
 import {LazyTree} from "./lazy_tree.js";
@@ -16,7 +19,6 @@ import {SourceView} from "./source.js";
 import {State, VIEWS} from "./state.js";
 import {Memory, Sums} from "./sums.js";
 import {Table} from "./table.js";
-import {busiestThread, TimeTree} from "./time_tree.js";
 import {Timeline} from "./timeline.js";
 import {fit, fitName} from "../shared/labels.js";
 import {find, roundShare} from "./tools.js";
@@ -33,15 +35,14 @@ export class Page {
     this.placed = "";
     this.memory = new Memory();
     this.details = new Details(this);
+    this.chart = new Chart(this);
     this.compare = profile.sides ? new Compare(profile, this) : null;
     this.sums = new Sums(profile, this.state, this.compare);
     this.makeViews();
-    fillFacets(profile);
-    this.timeline.use(profile);
-    this.alive.use(profile);
-    find("chart").hidden = profile.bins < 2;
+    this.use(profile);
     this.readTheme();
     listen(this);
+    this.editor = new Editor(profile, find("keys"), (text) => this.details.note(text));
     this.show();
   }
 
@@ -67,17 +68,22 @@ export class Page {
     const {state} = this, scrolled = this.main.scrolled;
     this.state.translate(this.profile, profile);
     Object.assign(this, {profile, memory: new Memory(), sums: new Sums(profile, state, this.compare)});
-    fillFacets(profile);
     find("merge").hidden = profile.merged.length === 0;
-    this.timeline.use(profile);
-    this.alive.use(profile);
-    find("chart").hidden = profile.bins < 2;
+    this.use(profile);
     this.readColors();
     this.show();
     this.main.scrolled = scrolled;
     state.save();
   }
 
+  use(profile) {
+    fillFacets(profile);
+    for (const one of [this.timeline, this.alive]) one.use(profile);
+    this.chart.use();
+    this.editor?.use(profile);
+    linkAnswer(this);
+    find("chart").hidden = profile.bins < 2;
+  }
   // Reads the colours from the style sheet, again when it changes.
   readTheme() {
     this.readColors();
@@ -97,10 +103,14 @@ export class Page {
     const shades = this.compare && (this.compare.differs || this.state.view === "table");
     fillLegend(this.profile, this.theme.colors, shades ? this.compare.legend() : null, this.timeline?.waits);
   }
-  // The same run's waiting time, which shows in the strips.
+  // The same run's waiting time, which shows in the strips and in flame charts.
   addWaits(waits) {
     this.timeline.addWaits(waits);
+    this.chart.use(waits);
     this.legend();
+    if (!this.state.chart) return;
+    this.memory = new Memory();
+    this.show();
   }
   name(fn) { return this.state.long ? this.profile.name(fn) : this.profile.shortName(fn); }
   // In tables. Whole names are cut at their end, of short ones the end tells most.
@@ -140,6 +150,7 @@ export class Page {
     const zoomed = (of) => {
       this.state.zoom = of.whole ? "" : of.tree.address(of.zoomed);
       find("reset").hidden = of.whole;
+      this.chart.refine(of);
       this.state.save();
       this.follow(of);
     };
@@ -148,7 +159,7 @@ export class Page {
     this.callers = graph("callers", "Callers", open);
     this.callees = graph("callees", "Callees", open);
     const note = (text, event) => { if (text) this.details.note(text, event); else this.tell(null, null); };
-    this.timeline = new Timeline((time) => this.change({time, zoom: ""}), note);
+    this.timeline = new Timeline((time) => this.change({time, zoom: ""}), note, (thread) => this.chart.open(thread));
     this.alive = new Alive((time) => this.change({time, zoom: ""}), note);
     if (this.profile.source) this.source = new SourceView(this.profile, this, (fn) => this.change({fn}), (code) => this.change({code}));
     this.menu = new Menu((key, {graph: of, node}) => actions.act(key, node, of));
@@ -217,9 +228,10 @@ export class Page {
   showGraph() {
     const {state, profile} = this;
     if (this.memory.changed("graph", this.sums.key, state.reverse, state.icicle, state.chart, state.byName, state.chains)) {
-      const tree = state.chart ? this.chart() : this.tree(this.sums.total);
+      const tree = state.chart ? this.chart.tree(this.main.holder.clientWidth) : this.tree(this.sums.total);
       find("caption-before").hidden = !state.chart;  // it takes room
       this.main.show(tree, !state.icicle, state.zoom);
+      this.chart.mark(this.main);
       if (this.compare && !this.opened) {
         this.opened = true;
         const at = state.zoom || state.reverse ? null : this.main.tree.at(this.compare.opening());
@@ -258,12 +270,6 @@ export class Page {
     else this.callTree.paint();
   }
   tree(total) { return LazyTree[this.state.reverse ? "leaves" : "roots"](this.profile, total, this.sums.shape, this.state); }
-  // The flame chart of the selected thread, or of the busiest.
-  chart() {
-    const {profile, state} = this, thread = state.thread >= 0 ? state.thread : busiestThread(profile, state.range);
-    find("caption-before").textContent = `Over time: ${profile.threadName(thread)}; each column shows the stack with most of its time, blank: it has none`;
-    return new TimeTree(profile, this.sums.shape, thread, this.sums.kept, state.range, this.timeline.stepsIn(state.range));
-  }
   showOther() {
     const {state, compare: {sides: {total}}} = this, both = state.side === "both";
     for (const id of ["caption-before", "caption-after", "graph-after"]) find(id).hidden = !both;
@@ -287,14 +293,5 @@ export class Page {
     if (!this.memory.changed("sandwich", this.sums.key, fn)) return;
     this.callers.show(LazyTree.around(profile, this.sums.total, this.sums.shape, fn, true), true);
     this.callees.show(LazyTree.around(profile, this.sums.total, this.sums.shape, fn, false), false);
-  }
-  // For printing: all rows, and light colours.
-  print(on) {
-    const {dataset, classList} = document.documentElement;
-    if (on) this.themeBefore = dataset.theme;
-    classList.toggle("printing", on);
-    if (on) dataset.theme = "light"; else if (this.themeBefore) dataset.theme = this.themeBefore; else delete dataset.theme;
-    this.readTheme();
-    for (const graph of this.graphs) graph.print(on);
   }
 }

@@ -1,11 +1,12 @@
 // Finds the visible boxes of a graph, and paints them.
 import {bisector} from "d3-array";
+import {axisOf} from "./axis.js";
 import {fitName, textWidth} from "../shared/labels.js";
 import {labelOf, pathTo, placed} from "../shared/zoom.js";
 import {count} from "./tools.js";
 
 export const ROW = 19;
-const NARROW = 1, LETTERS = 24, BASELINE = 13.5, PAD = 4, SHARE_GAP = 7;
+const NARROW = 1, LETTERS = 24, BASELINE = 13.5, PAD = 4, SHARE_GAP = 7, TICK_ROOM = 110;
 const endOf = bisector((node) => node.x + node.total);
 
 // Calls box(node, left, width, top) and run(caller, first kid, behind the last, left, width, top) for all visible ones;
@@ -50,6 +51,12 @@ class Painter {
     for (const part of kept) part();
     pen.globalAlpha = 1;
     for (const outline of this.outlines) this.outline(...outline);
+    const {band} = graph.drag;
+    if (!band) return;
+    pen.fillStyle = this.context.focus();
+    pen.globalAlpha = 0.25;
+    pen.fillRect(band[0] * width, 0, (band[1] - band[0]) * width, height);
+    pen.globalAlpha = 1;
   }
   box(node, left, wide, top) {
     const {pen, context, graph, ink} = this, start = Math.max(left, 0), room = Math.min(left + wide, this.width) - start;
@@ -64,7 +71,8 @@ class Painter {
       pen.fillStyle = ink;
       pen.fillRect(start, top, room, 2);
     }
-    if (room > LETTERS) this.label(node, start, room, top);
+    if (node === this.tree.root && this.tree.timed) this.axis(top);
+    else if (room > LETTERS) this.label(node, start, room, top);
     if (!above && context.hit(node) && wide > 2) this.outline(start, top, room, context.mark(), 1.5);
     if (node === graph.hovered) this.outlines.push([start, top, room, ink, 1]);
     if (node === graph.focused && document.activeElement === graph.canvas) this.outlines.push([start, top, room, context.focus(), 2]);
@@ -77,6 +85,16 @@ class Painter {
     pen.fillStyle = hit ? context.mark() : context.plain();
     pen.fillRect(start, top, Math.max(room, 0.5), ROW - 1);
     if (room > 90 && end - first > 1 && !hit) this.faint(fitName(pen, `${count(end - first)} narrow frames`, room - 2 * PAD), start + PAD, top);
+  }
+  // The row of all is the axis of a flame chart.
+  axis(top) {
+    const {pen, graph: {from, to}, tree: {range: [begin]}, width} = this;
+    pen.fillStyle = this.ink;
+    for (const [time, text] of axisOf(begin + from, begin + to, Math.max(2, Math.floor(width / TICK_ROOM)))) {
+      const x = (time - begin - from) / (to - from) * width;
+      pen.fillRect(Math.min(x, width - 1), top, 1, 5);
+      if (x + textWidth(pen, text) + PAD < width) pen.fillText(text, x + PAD, top + BASELINE);
+    }
   }
   // At the box's beginning, or at the edge of the view.
   label(node, start, wide, top) {

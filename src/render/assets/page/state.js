@@ -6,13 +6,13 @@ const bit = (text) => text === "1";
 const SAVED = [["view", "view", String], ["t", "thread", Number], ["scope", "scope", String], ["s", "search", String], ["c", "exact", bit],
   ["r", "reverse", bit], ["i", "icicle", bit], ["fn", "fn", Number], ["z", "zoom", String], ["focus", "focus", String], ["hide", "hide", String],
   ["ignore", "ignore", String], ["fold", "fold", bit], ["own", "own", bit], ["chains", "chains", bit], ["names", "byName", bit], ["inlined", "inlined", bit], ["merge", "merge", bit], ["long", "long", bit], ["time", "time", String],
-  ["side", "side", String], ["which", "which", String], ["code", "code", bit], ["y", "chart", bit], ["few", "few", bit]];
+  ["side", "side", String], ["which", "which", String], ["code", "code", bit], ["y", "chart", bit], ["lane", "lane", Number], ["few", "few", bit]];
 
 export class State {
   constructor(profile) {
     this.standard = {view: "graph", thread: -1, scope: "", search: "", exact: false, reverse: profile.reverse, icicle: profile.icicle, fn: -1, zoom: "",
       focus: "", hide: "", ignore: "", fold: profile.fold === true, own: profile.own === true, chains: profile.chains, byName: profile.byName ?? (profile.sides !== undefined || "live" in document.body.dataset), inlined: true, merge: profile.merged.length > 0, long: false, time: "",
-      side: "difference", which: "", code: false, chart: false, few: true};
+      side: "difference", which: "", code: false, chart: false, lane: -1, few: true};
     this.opened = new Set();
     this.load(profile);
   }
@@ -20,7 +20,7 @@ export class State {
     const query = new URLSearchParams(location.hash.slice(1));
     for (const [key, name, read] of SAVED) this[name] = query.has(key) ? read(query.get(key)) : this.standard[name];
     if (!VIEWS.includes(this.view) || this.view === "source" && !profile.source || this.view === "tree" && profile.sides) this.view = "graph";
-    if (!Number.isInteger(this.thread) || this.thread >= profile.threads.length) this.thread = -1;
+    for (const of of ["thread", "lane"]) if (!Number.isInteger(this[of]) || this[of] >= profile.threads.length) this[of] = -1;
     if (!Number.isInteger(this.fn) || this.fn >= profile.functionCount) this.fn = -1;
     if (!SIDES.some(([side]) => side === this.side)) this.side = this.standard.side;
     if (!(this.which in WHICH)) this.which = "";
@@ -35,7 +35,7 @@ export class State {
     this.fn = number(this.fn);
     const path = this.zoom ? this.zoom.split(".").map((run) => run.split("*").map(Number)).map(([fn, times]) => [number(fn), times]) : [];
     this.zoom = path.some(([fn]) => fn < 0) ? "" : path.map(([fn, times]) => times ? fn + "*" + times : String(fn)).join(".");
-    this.thread = this.thread < 0 ? -1 : to.threadKeys.indexOf(from.threadKeys[this.thread]);
+    for (const of of ["thread", "lane"]) this[of] = this[of] < 0 ? -1 : to.threadKeys.indexOf(from.threadKeys[this[of]]);
     if (this.range) this.time = this.range.map((bin, end) => Math[end ? "ceil" : "floor"](bin * from.bin / to.bin)).join("-");
   }
   // [first bin, behind the last], or null for all of the time.

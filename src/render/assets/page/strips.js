@@ -6,17 +6,19 @@ const NEARLY_EMPTY = 20;  // as part of the busiest strip
 const SEVERAL = 2;  // or more: of threads that are one, as those of many processes of one name, there is no number
 
 class Strip {
-  // doing: what tells it from others of its name; threads: number of threads in the strip; all: CPU time; unknown: that of it without a whole stack; late: that of it which
+  // doing: what tells it from others of its name; threads: number of threads in the strip, of which `busiest` has `most`; all: CPU time; unknown: that of it without a whole stack; late: that of it which
   // was noticed later than it was used; waiting: time off the CPU; scope: 1 where samples are in a scope.
   constructor(label, bins) {
-    Object.assign(this, {label, doing: "", threads: 0, weight: 0, all: new Float64Array(bins), unknown: new Float64Array(bins), late: new Float64Array(bins), waiting: new Float64Array(bins), scope: new Uint8Array(bins)});
+    Object.assign(this, {label, doing: "", threads: 0, busiest: -1, most: 0, weight: 0, all: new Float64Array(bins), unknown: new Float64Array(bins), late: new Float64Array(bins), waiting: new Float64Array(bins), scope: new Uint8Array(bins)});
   }
   add(strip) {
     for (const column of ["all", "unknown", "late", "waiting"]) strip[column].forEach((weight, bin) => { this[column][bin] += weight; });
     strip.scope.forEach((one, bin) => { this.scope[bin] |= one; });
     this.weight += strip.weight;
     this.threads += strip.threads;
+    this.meet(strip.busiest, strip.most);
   }
+  meet(thread, weight) { if (weight > this.most) Object.assign(this, {busiest: thread, most: weight}); }
 }
 
 // A thread's own columns, where waits are known; `began` has each where it began.
@@ -126,6 +128,9 @@ export function stripsOf(profile, merge, waits, most = 12) {
   addSamples(profile, stripOf, uses);
   if (waits) readWaits(profile, waits, stripOf, uses);
   for (const [thread, use] of uses) spreadWaits(use, stripOf[thread].waiting, profile.bin);
+  const use = new Float64Array(stripOf.length);
+  profile.countThread.forEach((thread, at) => { use[thread] += profile.countWeight[at]; });
+  stripOf.forEach((strip, thread) => strip.meet(thread, use[thread]));
   const busiest = Array.from(strips.values()).filter((strip) => strip.weight > 0).sort((a, b) => b.weight - a.weight);
   const least = busiest[0]?.weight / NEARLY_EMPTY, busy = busiest.filter(({weight}) => weight >= least).length;
   const others = busiest.splice(busiest.length > most + 1 ? Math.min(most, busy) : busiest.length > busy + 1 ? busy : busiest.length);

@@ -2,7 +2,7 @@
 import {SCOPE} from "./data.js";
 import {shapeOf} from "./shape.js";
 import {duration, matcher} from "./tools.js";
-import {functionTable, largest, weigh} from "./walk.js";
+import {functionTable, keptBoxes, largest, weigh} from "./walk.js";
 
 // Remembers for each thing (`what`) the values that it was computed from.
 export class Memory {
@@ -15,6 +15,15 @@ export class Memory {
   }
 }
 
+// Marks of the functions that decide which samples are kept, or null for each that is not chosen.
+function marksOf(profile, {scope, focus, ignore}) {
+  const marks = (term) => term ? profile.matching(matcher(term, true).test) : null;
+  const ofScope = scope ? Uint8Array.from(profile.functions.name, (name, fn) => profile.kind(fn) === SCOPE && name === scope ? 1 : 0) : null;
+  return {scope: ofScope, focus: marks(focus), ignore: marks(ignore)};
+}
+// Whether each box's samples are kept.
+export const keptIn = (profile, state) => keptBoxes(profile, marksOf(profile, state), new Uint8Array(profile.size));
+
 export class Sums {
   constructor(profile, state, compare) {
     Object.assign(this, {profile, state, compare, memory: new Memory(), total: null, kept: null});
@@ -23,9 +32,7 @@ export class Sums {
   weigh() {
     const {profile, state, compare} = this, {thread, scope, focus, ignore, range} = state;
     if (this.memory.changed("weights", thread, scope, focus, ignore, state.time)) {
-      const marks = (term) => term ? profile.matching(matcher(term, true).test) : null;
-      const ofScope = scope ? Uint8Array.from(profile.functions.name, (name, fn) => profile.kind(fn) === SCOPE && name === scope ? 1 : 0) : null;
-      const choice = {thread, scope: ofScope, focus: marks(focus), ignore: marks(ignore), range, marks: profile.bins > 1 ? new Uint8Array(profile.size) : null};
+      const choice = {thread, ...marksOf(profile, state), range, marks: profile.bins > 1 ? new Uint8Array(profile.size) : null};
       this.kept = choice.marks;
       if (compare) {
         compare.weigh(choice);
@@ -57,6 +64,8 @@ export class Sums {
     if (this.memory.changed("shape", this.key)) this.lastShape = shapeOf(this.profile, this.state);
     return this.lastShape;
   }
+  // The profile has more functions now.
+  forgetShape() { delete this.memory.made.shape; }
   // The table of functions.
   rows() {
     if (this.memory.changed("table", this.key)) this.lastRows = this.compare ? this.compare.sides.table(this.shape) : functionTable(this.profile, this.total, this.shape);

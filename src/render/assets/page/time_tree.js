@@ -1,28 +1,18 @@
-// A flame chart: one thread's stacks in the order of time, on the axis of the strips. Each column of time shows the stack
-// that has most of it: at each level the function with most of the samples that are left; a column without samples is
-// blank, since the thread did not run. Nodes are made when they become visible, as in LazyTree.
+// A flame chart: one thread's stacks in the order of time. A piece of time (time_order.js) that is wide enough is a box as wide
+// as its time; narrower ones share columns, of which each shows the stack with most of its time: at each level the function
+// with most of the samples that are left. Where nothing was seen it is blank. Nodes are made when they become visible, as in
+// LazyTree.
 export class TimeTree {
-  // kept: for each box whether its samples are selected; range: [first step, behind the last] or null; steps: in a column.
-  constructor(profile, shape, thread, kept, range, steps) {
-    Object.assign(this, {profile, shape, up: false, chains: new Map()});
-    const {countBox, countThread, countBin, countWeight, countHits, bins} = profile, [first, end] = range || [0, bins], columns = new Map();
-    const wide = Math.max(1, Math.ceil(steps)), taken = Array.from({length: bins}, () => []);
-    for (let at = 0; at < countBox.length; at++) {
-      if (countThread[at] === thread && kept[countBox[at]]) taken[countBin[at]].push({box: countBox[at], weight: countWeight[at], hits: (countHits || countWeight)[at]});
-    }
-    (profile.waiting ? goOn(taken, profile.bin) : taken).slice(first, end).forEach((samples, bin) => {
-      const column = Math.floor(bin / wide);
-      if (samples.length && !columns.has(column)) columns.set(column, []);
-      for (const sample of samples) columns.get(column).push(Object.assign(sample, {chain: this.chain(sample.box)}));
-    });
-    this.columns = Array.from(columns).sort(([a], [b]) => a - b).map(([column, samples]) => {
-      const x = column * wide;
-      return {x, total: Math.min(wide, end - first - x), stack: heaviest(samples)};
-    });
+  // range: [from, to] in nanoseconds; wide: of a column, in nanoseconds.
+  constructor(profile, pieces, range, wide) {
+    Object.assign(this, {profile, pieces, range, wide, up: false, timed: true});
+    this.columns = columnsOf(pieces, range, wide);
     const all = this.columns.map(({stack}) => stack[0]), sum = (of) => all.reduce((total, one) => total + one[of], 0);
-    this.rows = Math.max(1, ...this.columns.map(({stack}) => stack.length));
-    this.root = {fn: profile.all, parent: null, depth: 0, x: 0, total: end - first, weight: sum("weight"), hits: sum("hits"), from: 0, to: this.columns.length, kids: null};
+    this.rows = this.columns.reduce((most, {stack}) => Math.max(most, stack.length), 1);
+    this.root = {fn: profile.all, parent: null, depth: 0, x: 0, total: range[1] - range[0], weight: sum("weight"), hits: sum("hits"), from: 0, to: this.columns.length, kids: null};
   }
+  // The same with other columns.
+  finer(wide) { return new TimeTree(this.profile, this.pieces, this.range, wide); }
   // The number of rows of all columns in sight but a hundredth: a deep stack that is brief does not make the chart high.
   rowsIn(from = 0, to = this.root.total) {
     const wide = new Float64Array(this.rows + 1);
@@ -33,19 +23,6 @@ export class TimeTree {
   }
   // The whole, as weights are: a box's share is of the samples, not of the time that it is wide.
   get all() { return this.root.weight; }
-  // The shown functions from the root to a box.
-  chain(box) {
-    let chain = this.chains.get(box);
-    if (!chain) {
-      const {parents, fn} = this.profile, {hidden, inner, alias, recursion} = this.shape;
-      chain = [];
-      for (let at = box; at > 0; at = parents[at]) if (!hidden[alias[fn[at]]] && !(inner && inner[at])) chain.push(alias[fn[at]]);
-      chain.reverse();
-      if (recursion) chain = chain.filter((one, at) => at === 0 || chain[at - 1] !== one);
-      this.chains.set(box, chain);
-    }
-    return chain;
-  }
   kids(node) { return node.kids ??= this.expand(node); }
   expand(node) {
     const kids = [], depth = node.depth + 1;
@@ -53,7 +30,7 @@ export class TimeTree {
       const {x, total, stack} = this.columns[at], level = stack[depth], last = kids[kids.length - 1];
       if (!level) continue;
       if (last && last.fn === level.fn && last.to === at && last.x + last.total === x) {
-        last.total += total;
+        last.total = x + total - last.x;
         last.weight += level.weight;
         last.hits += level.hits;
         last.to = at + 1;
@@ -64,25 +41,48 @@ export class TimeTree {
     return kids;
   }
   selfOf(node) { return this.kids(node).reduce((left, kid) => left - kid.weight, node.weight); }
+  // The box at a place, or the highest one below it.
+  nearest(x, depth) {
+    let node = this.root;
+    for (let kid = node; kid && node.depth < depth; ) {
+      kid = this.kids(node).find((one) => one.x <= x && x < one.x + one.total);
+      node = kid ?? node;
+    }
+    return node;
+  }
   // Nodes of a flame chart have no address; the selected stretch of time has.
   address() { return ""; }
   at() { return this.root; }
 }
 
-// A wait's weight stands where it began, and it goes on from there: no step holds more than `whole`.
-function goOn(steps, whole) {
-  let left = [];
-  return steps.map((samples) => {
-    const here = [];
-    let room = whole;
-    left = left.concat(samples).filter((sample) => {
-      const weight = Math.min(sample.weight, room);
-      if (weight > 0) here.push({...sample, weight});
-      room -= weight;
-      return (sample.weight -= weight) > 0;
-    });
-    return here;
-  });
+// [{x, total, stack}] in the order of time, without an overlap.
+function columnsOf(pieces, [first, end], wide) {
+  const columns = [];
+  let group = [], of = -1, last = 0;
+  const flush = (until) => {
+    if (!group.length) return;
+    const x = Math.max(of * wide, last), to = Math.min((of + 1) * wide, until, end - first);
+    if (to > x) columns.push({x, total: to - x, stack: heaviest(group)});
+    last = Math.max(last, to);
+    group = [];
+  };
+  for (const {at, from, to, waits, samples} of pieces) {
+    // CPU time belongs to the step in which it was sampled, as in all views.
+    if (waits ? to <= first || from >= end : at < first || at >= end) continue;
+    const x = Math.max(from, first) - first, until = Math.min(to, end) - first, column = Math.floor((x + until) / 2 / wide);
+    const told = waits && until - x < to - from ? samples.map((one) => ({...one, weight: until - x})) : samples;
+    if (until - x >= wide) {
+      flush(x);
+      if (until > x) columns.push({x, total: until - x, stack: heaviest(told)});
+      last = until;
+      continue;
+    }
+    if (column !== of) flush(x);
+    of = column;
+    group.push(...told);
+  }
+  flush(Infinity);
+  return columns;
 }
 // Of samples {chain, weight, hits} what most of them are in, level by level, with what is in it: [{fn, weight, hits}],
 // first of all of them.
@@ -102,9 +102,9 @@ function heaviest(samples) {
   }
 }
 
-// The thread with most of the time of a stretch. Any that ran then comes before those that did not.
-export function busiestThread({threads, countThread, countBin, countWeight}, range) {
+// The thread with most of the time of a stretch, in steps, in the kept boxes. Any that ran then comes before those that did not.
+export function busiestThread({threads, countThread, countBox, countBin, countWeight}, range, kept) {
   const use = new Float64Array(threads.length), [from, to] = range || [0, Infinity];
-  countThread.forEach((thread, at) => { use[thread] += countWeight[at] * (countBin[at] >= from && countBin[at] < to ? 1 : 1e-12); });
+  countThread.forEach((thread, at) => { if (!kept || kept[countBox[at]]) use[thread] += countWeight[at] * (countBin[at] >= from && countBin[at] < to ? 1 : 1e-12); });
   return use.indexOf(use.reduce((a, b) => Math.max(a, b)));
 }

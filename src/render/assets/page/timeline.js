@@ -1,24 +1,24 @@
 // The strips above the graph: each thread's use of the CPU over time. A stretch of time can be selected, by pointer or
 // keys.
-import {ticks} from "d3-array";
+import {axisOf} from "./axis.js";
 import {fit, fitNumbered} from "../shared/labels.js";
 import {fullRow, stripsOf} from "./strips.js";
 import {duration, element, find, mixed, percent} from "./tools.js";
 
-const STRIP = 22, AXIS = 18, TICK_ROOM = 110, LEAST_STRIPS = 2;
-const SECOND = 1e9, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE;
+const STRIP = 22, AXIS = 18, TICK_ROOM = 110, LEAST_STRIPS = 2, APART = 560;
 
 export class Timeline {
   // Calls choose("from-to") with the selected bins, or "" for all of the time, and tell(text) with a description of the
-  // place under the pointer, or "".
-  constructor(choose, tell) {
-    Object.assign(this, {profile: null, waits: null, choose, tell, range: null, drag: null, key: null, strips: []});
+  // place under the pointer, or "", and open(thread) where a strip's name is clicked.
+  constructor(choose, tell, open) {
+    Object.assign(this, {profile: null, waits: null, choose, tell, open, range: null, drag: null, view: null, key: null, strips: [], labels: [], at: -1});
     this.holder = find("times");
     const bar = element(document.body, "div", {class: "scroll"});
     this.holder.style.paddingRight = bar.offsetWidth - bar.clientWidth + "px";  // the graph's scroll bar
     bar.remove();
+    this.head = element(this.holder, "p", {class: "soft"});
     this.canvas = element(this.holder, "canvas", {tabindex: "0", role: "application", "aria-roledescription": "timeline",
-      "aria-label": "Use of time by threads. Arrow keys move the chosen stretch of time, with Shift they widen it, Escape chooses all."});
+      "aria-label": "Use of time by threads. Arrow keys left and right move the chosen stretch of time, with Shift they widen it, Escape chooses all. Up and down choose a thread, Enter shows it in time order."});
     const {canvas} = this;
     canvas.addEventListener("pointerdown", (event) => this.begin(event));
     canvas.addEventListener("pointermove", (event) => this.move(event));
@@ -26,15 +26,22 @@ export class Timeline {
     canvas.addEventListener("pointercancel", () => this.cancel());
     canvas.addEventListener("pointerleave", () => this.tell(""));
     canvas.addEventListener("keydown", (event) => this.press(event));
+    canvas.addEventListener("dblclick", (event) => { const strip = this.strips[this.row(event)]; if (strip) this.open(strip.busiest); });
     new ResizeObserver(() => this.paint(this.theme)).observe(this.holder);
     addEventListener("resize", () => { if (this.theme) this.show(this.merge, this.range, this.theme); });
   }
   use(profile) {
     Object.assign(this, {profile, waits: null, key: null, strips: []});
     this.holder.hidden = profile.bins < 2;
+    this.title();
+  }
+  title() {
+    const {profile: {isTime, event}, waits} = this, what = !isTime ? `Where in the run ${event} were sampled` : event === "offcpu" ? "Waiting of each thread" : `CPU time ${waits || event === "wall" ? "and waiting " : ""}of each thread`;
+    this.head.textContent = `${what}, over time${isTime ? "; a full row is what stands at its right" : ""}`;
   }
   addWaits(waits) {
     Object.assign(this, {waits, key: null});
+    this.title();
     this.show(this.merge, this.range, this.theme);
   }
   show(merge, range, theme) {
@@ -47,9 +54,16 @@ export class Timeline {
   }
   // So many that they take a sixth of the window, with their axis; other threads share one.
   get most() { return Math.max(LEAST_STRIPS, Math.floor((innerHeight / 6 - AXIS) / STRIP)) - 1; }
-  x(bin) { return bin / this.profile.bins * this.canvas.clientWidth; }
+  // Names stand left of the strips, what a full row is right of them: the axis is no graph's. Where there is little room they
+  // stand on the strips.
+  get inset() {
+    const wide = this.canvas.clientWidth, apart = wide >= APART;
+    return {left: apart ? Math.min(220, wide / 5) : 0, right: apart ? 62 : 0, apart};
+  }
+  get room() { const {left, right} = this.inset; return Math.max(this.canvas.clientWidth - left - right, 1); }
+  x(bin) { return this.inset.left + bin / this.profile.bins * this.room; }
   bin(event) {
-    const area = this.canvas.getBoundingClientRect(), part = (event.clientX - area.left) / area.width;
+    const part = (event.clientX - this.canvas.getBoundingClientRect().left - this.inset.left) / this.room;
     return Math.max(0, Math.min(part, 1)) * this.profile.bins;
   }
   paint(theme) {
@@ -62,36 +76,46 @@ export class Timeline {
     canvas.style.height = height + "px";
     canvas.width = Math.round(width * ratio);
     canvas.height = Math.round(height * ratio);
+    canvas.dataset.axis = [this.x(0), this.room];  // where it begins, and how wide it is
     const pen = canvas.getContext("2d");
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.font = "11px " + getComputedStyle(document.body).fontFamily;
-    this.strips.forEach((strip, row) => this.paintStrip(pen, strip, row * STRIP, width));
+    this.strips.forEach((strip, row) => this.paintStrip(pen, strip, row, width));
     this.paintAxis(pen, width, height);
-    const range = this.drag || this.range;
+    // What a flame chart shows of it.
+    if (this.view) {
+      pen.fillStyle = theme.focus;
+      pen.fillRect(this.x(this.view[0]), height - AXIS, Math.max(this.x(this.view[1]) - this.x(this.view[0]), 2), 2);
+    }
+    const range = this.drag || this.range, [left, right] = [this.x(0), this.x(profile.bins)];
     if (!range) return;
     pen.globalAlpha = 0.65;
     pen.fillStyle = theme.page;
-    pen.fillRect(0, 0, this.x(range[0]), height - AXIS);
-    pen.fillRect(this.x(range[1]), 0, width - this.x(range[1]), height - AXIS);
+    pen.fillRect(left, 0, this.x(range[0]) - left, height - AXIS);
+    pen.fillRect(this.x(range[1]), 0, right - this.x(range[1]), height - AXIS);
     pen.globalAlpha = 1;
     pen.strokeStyle = theme.focus;
     pen.strokeRect(this.x(range[0]) + 0.5, 0.5, Math.max(this.x(range[1]) - this.x(range[0]) - 1, 1), height - AXIS - 1);
   }
   paintAxis(pen, width, height) {
-    const {profile, theme} = this, time = profile.bins * profile.bin, unit = time < 2 * MINUTE ? SECOND : time < 2 * HOUR ? MINUTE : HOUR;
+    const {profile, theme} = this;
     pen.fillStyle = theme.soft;
-    for (const tick of ticks(0, time / unit, Math.max(2, Math.floor(width / TICK_ROOM)))) {
-      const x = this.x(tick * unit / profile.bin), text = duration(tick * unit), half = pen.measureText(text).width / 2;
+    for (const [time, text] of axisOf(0, profile.bins * profile.bin, Math.max(2, Math.floor(this.room / TICK_ROOM)))) {
+      const x = this.x(time / profile.bin), half = pen.measureText(text).width / 2;
       pen.fillRect(Math.min(x, width - 1), height - AXIS, 1, 4);
       pen.fillText(text, Math.max(0, Math.min(x - half, width - 2 * half)), height - 3);
     }
+    if (this.inset.apart) pen.fillText("since the start", 2, height - 3);
+  }
+  // The part of the time, [from, to] in bins, that a flame chart shows; null: there is none.
+  showView(view) {
+    this.view = view;
+    this.paint(this.theme);
   }
   // The least number of steps in a column: fewer than ten samples would show noise.
-  get steps() { return this.stepsIn(null); }
-  // Of a stretch of time that is as wide as the strips.
-  stepsIn(range) {
-    const bins = range ? range[1] - range[0] : this.profile.bins, ten = this.profile.isTime ? 10 * this.profile.sampling / this.profile.bin : 1;
-    return Math.max(bins / Math.max(this.canvas.clientWidth, 1), Math.min(ten, bins / 20), 1);
+  get steps() {
+    const {bins, bin, isTime, sampling} = this.profile, ten = isTime ? 10 * sampling / bin : 1;
+    return Math.max(bins / this.room, Math.min(ten, bins / 20), 1);
   }
   // Sums of a strip's columns, as wide as a pixel or as ten samples.
   columns(strip) {
@@ -104,8 +128,8 @@ export class Timeline {
     return columns;
   }
   // A full row is one CPU; in a strip of several threads, the most that they used together.
-  paintStrip(pen, strip, top, width) {
-    const {profile, theme} = this, columns = this.columns(strip), high = STRIP - 5, whole = profile.isTime ? profile.bin : 0;
+  paintStrip(pen, strip, row, width) {
+    const {profile, theme} = this, columns = this.columns(strip), top = row * STRIP, high = STRIP - 5, whole = profile.isTime ? profile.bin : 0;
     // Columns may share a pixel, so nothing is laid over anything.
     const paler = mixed(theme.colors.w0, theme.page, profile.waiting ? 0.6 : 0.85);  // beside CPU time it is the ground
     const most = fullRow(strip, columns, whole, profile.waiting);
@@ -124,13 +148,19 @@ export class Timeline {
       if (scope) pen.fillRect(left, top + high + 1, wide, 2);
     }
     pen.fillStyle = theme.plain;
-    pen.fillRect(0, top + high, width, 0.7);
-    const label = fitNumbered(pen, strip.label, width / 3);
-    this.paintText(pen, label === strip.label && strip.doing ? fit(pen, label + ": " + strip.doing, width / 3) : label, 2, top);
+    pen.fillRect(this.x(0), top + high, this.room, 0.7);
+    const {left, apart} = this.inset, names = apart ? left - 12 : width / 3, label = fitNumbered(pen, strip.label, names);
+    const text = label === strip.label && strip.doing ? fit(pen, label + ": " + strip.doing, names) : label;
+    this.paintText(pen, text, 2, apart ? top + 2 : top);
+    this.labels[row] = pen.measureText(text).width + 6;
+    if (row === this.at) {
+      pen.strokeStyle = theme.focus;
+      pen.strokeRect(0.5, top + 0.5, this.labels[row], 15);
+    }
     // What a full row is.
     if (whole === 0) return;
-    const unit = profile.waiting ? "thread" : "CPU", full = most / whole, text = `${full.toFixed(full < 1.05 || full > 9.95 ? 0 : 1)} ${unit}${full < 1.05 ? "" : "s"}`;
-    this.paintText(pen, text, width - pen.measureText(text).width - 2, top);
+    const unit = profile.waiting ? "thread" : "CPU", full = most / whole, fullText = `${full.toFixed(full < 1.05 || full > 9.95 ? 0 : 1)} ${unit}${full < 1.05 ? "" : "s"}`;
+    this.paintText(pen, fullText, apart ? width - this.inset.right + 6 : width - pen.measureText(fullText).width - 2, apart ? top + 2 : top);
   }
   paintText(pen, text, x, top) {
     const {theme} = this;
@@ -141,9 +171,14 @@ export class Timeline {
     pen.fillStyle = theme.ink;
     pen.fillText(text, x, top + 11);
   }
+  row(event) { return Math.floor((event.clientY - this.canvas.getBoundingClientRect().top) / STRIP); }
+  // The strip whose name the pointer is over.
+  named(event) { return event.clientX - this.canvas.getBoundingClientRect().left < (this.labels[this.row(event)] ?? 0) ? this.strips[this.row(event)] : undefined; }
   // Thread, time and use near the pointer.
   describe(event) {
-    const {profile} = this, strip = this.strips[Math.floor((event.clientY - this.canvas.getBoundingClientRect().top) / STRIP)];
+    const {profile} = this, strip = this.strips[this.row(event)], named = this.named(event);
+    this.canvas.style.cursor = named ? "pointer" : "";
+    if (named) return `${strip.label}${strip.threads > 1 ? ", the busiest of these" : ""}: click to see its stacks in time order`;
     if (!strip || !profile.isTime) return "";
     const steps = Math.ceil(this.steps);
     const from = Math.max(0, Math.min(Math.floor(this.bin(event)) - (steps >> 1), profile.bins - steps)), to = Math.min(from + steps, profile.bins);
@@ -172,8 +207,9 @@ export class Timeline {
   }
   finish(event) {
     if (this.anchor === undefined) return;
-    const [from, to] = this.stretch(event), still = Math.abs(this.x(this.bin(event)) - this.x(this.anchor)) < 3;
+    const [from, to] = this.stretch(event), still = Math.abs(this.x(this.bin(event)) - this.x(this.anchor)) < 3, named = still && this.named(event);
     this.cancel();
+    if (named) return this.open(named.busiest);
     this.choose(still ? "" : `${from}-${to}`);
   }
   // Also where a finger scrolls the page instead.
@@ -183,8 +219,14 @@ export class Timeline {
     this.paint(this.theme);
   }
   press(event) {
-    const step = Math.max(1, Math.round(this.profile.bins / 50)) * ({ArrowLeft: -1, ArrowRight: 1}[event.key] || 0);
+    const step = Math.max(1, Math.round(this.profile.bins / 50)) * ({ArrowLeft: -1, ArrowRight: 1}[event.key] || 0), up = {ArrowUp: -1, ArrowDown: 1}[event.key];
     if (event.key === "Escape") this.choose("");
+    else if (event.key === "Enter" && this.at >= 0) this.open(this.strips[this.at].busiest);
+    else if (up) {
+      this.at = Math.max(0, Math.min(this.at + up, this.strips.length - 1));
+      this.paint(this.theme);
+      this.tell(this.strips[this.at].label + ": Enter shows its stacks in time order");
+    }
     else if (step === 0) return;
     else {
       const [from, to] = this.range || [0, Math.ceil(this.profile.bins / 10)], span = to - from;

@@ -2,7 +2,7 @@
 import {NO_KIND, THREAD} from "./data.js";
 
 // Fills `kept`: 1 for each box whose samples are kept, else 0. scope, focus and ignore: marks of functions, or null.
-function keptBoxes(profile, {scope, focus, ignore}, kept) {
+export function keptBoxes(profile, {scope, focus, ignore}, kept) {
   const {size, end, fn} = profile;
   if (!scope && !focus && !ignore) return kept.fill(1);
   let inScope = 0, inFocus = 0, inIgnored = 0;
