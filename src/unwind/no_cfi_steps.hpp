@@ -59,7 +59,7 @@ public:
         constexpr std::uint64_t words = 512;
         for (std::uint64_t slot = cursor.sp, end = slot + 8 * words; slot < end; slot += 8) {
             std::uint64_t word = 0;
-            if (!stack_.word(slot, word)) break;
+            if (!stack_.word(slot, word)) return WalkEnd::truncated;
             const UnwindRule* const frame = rules_.frame_of_called(word, inside);
             const std::uint64_t cfa = slot + 8;
             if (frame == nullptr || cfa - cursor.sp < static_cast<std::uint64_t>(frame->cfa_offset)) continue;

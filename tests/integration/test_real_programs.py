@@ -160,6 +160,20 @@ class JustInTime(Case):
             self.assert_whole(stacks, 0.98 if engine == "auto" else 0.9)
             self.assert_calls(stacks, self.of_v8)
 
+    def test_node_recursing(self):
+        """2,000 levels: the copy ends in a frame of V8's."""
+        self.need("node")
+        (self.directory / "deep.js").write_text("""function down(n) { if (n > 0) return down(n - 1) + 1;
+    let sum = 0; for (let i = 0; i < 20000; i++) sum += i * i % 7; return sum; }
+const end = process.cpuUsage().user + 1e6;
+while (process.cpuUsage().user < end) down(2000);
+""")
+        stacks = self.stacks("recursing", "node", self.directory / "deep.js")
+        cut = sum(count for frames, count in stacks if "[truncated]" in frames)
+        self.assertLess(cut, 0.1 * sum(count for _, count in stacks))
+        whole = sum(count for frames, count in stacks if is_rooted(frames) and "[callers read later]" not in frames)
+        self.assertGreater(whole, 0.5 * sum(count for _, count in stacks))
+
     def test_names_of_a_dump(self):
         """node --perf-prof writes jit-PID.dump instead of a map."""
         self.need("node")

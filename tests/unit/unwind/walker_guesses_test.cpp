@@ -112,7 +112,7 @@ TEST_CASE("frame records in code made at run time are accepted if they lead out 
     UnwindRule& native = scene.rules.add(0x3000, RuleKind::step);
     native.cfa_offset = 8;
     scene.cursor.fp = stack_at + 8;
-    scene.words.resize(100);
+    scene.words.resize(1000);  // more than are searched
     scene.words[1] = stack_at + 5 * 8;
     scene.words[2] = 0x2001;
     scene.words[5] = stack_at + 50 * 8;
@@ -163,6 +163,22 @@ TEST_CASE("frame records in code made at run time are accepted if they lead out 
         scene.rules.rules[0x2000].in_file = true;
         CHECK(addresses(scene.go()) == Addresses{0x1000});
     }
+}
+
+TEST_CASE("the frame of code made at run time may go on beyond the copy") {
+    Scene scene;
+    UnwindRule& leaf = scene.rules.add(0x1000, RuleKind::no_cfi);
+    scene.cursor.fp = stack_at + 8 * 20;
+    SUBCASE("its record lies there") {
+        leaf.keeps_records = true;
+        CHECK(scene.go().end == WalkEnd::truncated);
+    }
+    SUBCASE("it has none, and nothing up to there is a return address") { CHECK(scene.go().end == WalkEnd::truncated); }
+    SUBCASE("all that is searched is in the copy") {
+        scene.words.resize(1000);
+        CHECK(scene.go().end == WalkEnd::no_unwind_info);
+    }
+    CHECK(scene.walk.frames_in_copy == 1);
 }
 
 TEST_CASE("frame pointers: unaligned ones, and ones outside of the stack, are not followed") {

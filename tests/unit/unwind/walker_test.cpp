@@ -271,6 +271,7 @@ TEST_CASE("a walk of equal frames ends with the stack") {
 
 TEST_CASE("a coroutine's stack ends with the function that nothing called") {
     Scene scene;
+    scene.words.resize(1000);  // more than are searched
     scene.rules.add(0x1000, RuleKind::step).cfa_offset = 16;
     scene.words[1] = 0x3001;
     scene.rules.add(0x3000, RuleKind::step).cfa_offset = 8;
