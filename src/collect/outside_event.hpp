@@ -16,7 +16,7 @@ public:
     virtual EventInfo info() const = 0;
     /// A profile begins: its samples go to this event of it, from `now_ns` of CLOCK_MONOTONIC on.
     virtual void begin(Pipeline& pipeline, EventId event, std::uint64_t now_ns) = 0;
-    /// Looks, if it is time.
+    /// Looks, if it is time. Who watches asks for it, between two drains too.
     virtual void look(std::uint64_t now_ns) = 0;
     virtual std::uint64_t until_look_ns() const = 0;
     /// What was seen and is not in the profile yet goes there.

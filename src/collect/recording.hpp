@@ -63,7 +63,6 @@ public:
     void settle(std::uint64_t drained_ns) {
         pipeline_.settle();
         if (off_cpu_) off_cpu_->settle(drained_ns);
-        if (outside_ != nullptr && running_) outside_->look(drained_ns);
     }
     /// To be called before the first resume(), if waits are sampled too, as two events of the profile.
     void sample_waits(const OffCpuSettings& settings);

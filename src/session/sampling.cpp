@@ -126,8 +126,7 @@ std::uint64_t Sampling::pause_ns() const {
     const std::uint64_t now = monotonic_ns(), uneven_ns = ns_per_ms / 2 + splitmix64(now) % ns_per_ms;
     if (now < hurry_until_ns_ || many_allocations) return uneven_ns;
     const std::uint64_t by_fill = std::max(samples_before_ == profile.samples() ? fill / 2 : fill / 4, in_time);
-    return std::min({by_fill, flush_every_ns, profile.waits() != nullptr ? profile.waits()->until_look_ns() : by_fill,
-                     outside_event != nullptr ? outside_event->until_look_ns() : by_fill});
+    return std::min({by_fill, flush_every_ns, profile.waits() != nullptr ? profile.waits()->until_look_ns() : by_fill});
 }
 
 void Sampling::meet_threads() {

@@ -5,6 +5,7 @@ import re
 import shutil
 import signal
 import subprocess
+import time
 import unittest
 from pathlib import Path
 
@@ -139,6 +140,36 @@ class Tasks(Case):
         self.assertLess(distance, 0.02 if seconds < 20 else 0.01, f"{true} {seen}")
         # Folded text counts microseconds. Time before the runtime was found is not in it, which may be long beside others.
         self.assertLess(all_seen * 1000 / total, 1.1)
+
+    def test_a_crowd(self):
+        """Of very many tasks each is seen, those that are born and end meanwhile by their time, and none between two states."""
+        seconds = sized(6, 15)
+        host = self.started(built() / "crowd", 5_000, 2)
+
+        def lived():
+            host.stdin.write("\n")
+            host.stdin.flush()
+            return json.loads(host.stdout.readline())["brief"]
+
+        before, begun = lived(), time.monotonic()
+        self.attach(host.pid, "-e", "tasks", duration=f"{seconds}s")
+        of_briefs, passed = lived() - before, time.monotonic() - begun
+        stacks, sums = self.stacks(), {}
+        for frames, count in stacks:
+            sums[frames[0]] = sums.get(frames[0], 0) + count
+        self.assertNotIn("[not known]", [frames[-1] for frames, _ in stacks])
+        self.assertEqual({frames[-1] for frames, _ in self.of_task(stacks, "crowd::by_timer")}, {"timer"})
+        self.assertEqual({frames[-1] for frames, _ in self.of_task(stacks, "crowd::by_notify")}, {"Notify"})
+        self.assertAlmostEqual(sums["crowd::by_timer"] / sums["crowd::by_notify"], 7 / 3, delta=0.01)
+        seen = sums["crowd::by_timer"] / 3_500 / 1e6
+        self.assertTrue(seconds * 0.9 < seen < passed, f"{seen} s of {seconds} to {passed} s")
+        self.assertAlmostEqual(sums["crowd::brief"] / 1e6 / seen / (of_briefs / 1e9 / passed), 1, delta=0.45)
+        # Of the two that hand words to and fro each chain is one that the program has.
+        ends = {"left": "mpsc receive", "right": "Notify"}
+        for frames, _ in self.of_task(stacks, "crowd::restless"):
+            if frames[-1] not in ("[on a worker]", "[woken, waits for a worker]"):
+                self.assertEqual(ends[frames[1].removeprefix("crowd::")], frames[-1], frames)
+                self.assertEqual(frames[2], "crowd::inner_" + frames[1].removeprefix("crowd::"), frames)
 
     def test_from_the_start(self):
         program = built() / "each_wait"

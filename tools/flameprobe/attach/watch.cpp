@@ -2,6 +2,8 @@
 
 #include <poll.h>
 
+#include <algorithm>
+
 #include "base/clock.hpp"
 #include "base/host_process.hpp"
 #include "session/family.hpp"
@@ -33,17 +35,27 @@ Watch::End Watch::run(const Descriptor& end, const Descriptor& life) {
     for (;;) {
         sampling_.poll();
         if (!sampling_.on()) return End::broken;  // it has said why
-        pollfd watched[] = {{end.get(), POLLIN, 0}, {life.get(), POLLIN, 0}};
-        const std::uint64_t pause = sampling_.pause_ns();
-        const timespec time{static_cast<time_t>(pause / ns_per_second), static_cast<long>(pause % ns_per_second)};
-        ::ppoll(watched, std::size(watched), &time, nullptr);
-        if (wakes(watched[0])) return End::asked;
-        if (wakes(watched[1])) return End::target_ended;
+        if (const auto why = wait_and_look(end, life, monotonic_ns() + sampling_.pause_ns())) return *why;
         if (sampling_.may_be_replaced()) return End::other_program;
         if (const std::uint64_t now = monotonic_ns(); now >= next_engine_look_ns) {
             sampling_.report_engine_note();
             next_engine_look_ns = now + ns_per_second;
         }
+    }
+}
+
+// A look at tasks needs nothing of what is drained, which costs more.
+std::optional<Watch::End> Watch::wait_and_look(const Descriptor& end, const Descriptor& life, std::uint64_t until_ns) {
+    for (std::uint64_t now = monotonic_ns();; now = monotonic_ns()) {
+        if (outside_event != nullptr) outside_event->look(now);
+        std::uint64_t pause = until_ns - std::min(now, until_ns);
+        if (outside_event != nullptr) pause = std::min(pause, outside_event->until_look_ns());
+        const timespec time{static_cast<time_t>(pause / ns_per_second), static_cast<long>(pause % ns_per_second)};
+        pollfd watched[] = {{end.get(), POLLIN, 0}, {life.get(), POLLIN, 0}};
+        ::ppoll(watched, std::size(watched), &time, nullptr);
+        if (wakes(watched[0])) return End::asked;
+        if (wakes(watched[1])) return End::target_ended;
+        if (monotonic_ns() >= until_ns) return std::nullopt;
     }
 }
 

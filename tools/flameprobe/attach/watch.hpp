@@ -1,6 +1,8 @@
 // One program of a process that is watched from outside, from when it is found until it ends or becomes another.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/descriptor.hpp"
@@ -23,6 +25,8 @@ public:
     void finish() { sampling_.finish(); }
 
 private:
+    std::optional<End> wait_and_look(const Descriptor& end, const Descriptor& life, std::uint64_t until_ns);
+
     Sampling sampling_;
 };
 

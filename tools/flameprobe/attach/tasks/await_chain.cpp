@@ -1,7 +1,5 @@
 #include "await_chain.hpp"
 
-#include <cstring>
-
 #include "future_names.hpp"
 
 namespace flameprobe::async {
@@ -71,7 +69,9 @@ std::uint64_t ChainReader::number_at(std::uint64_t address, std::size_t size) {
     std::uint64_t value = 0;
     if (size > sizeof value) return doubtful_ = true, ~std::uint64_t{0};
     if (address >= base_ && address + size <= base_ + bytes_.size()) {
-        std::memcpy(&value, bytes_.data() + (address - base_), size);
+        const std::uint64_t offset = address - base_;
+        value = number_in(bytes_, offset, size);
+        inside_.push_back({static_cast<std::uint32_t>(offset), static_cast<std::uint32_t>(size), value});
         return value;
     }
     outside_.push_back({address, size});
@@ -137,6 +137,7 @@ FrameNumber ChainReader::task_frame(const TaskTable& table) {
 }
 
 ChainNode ChainReader::read(std::uint64_t address, const TaskTable& table, std::span<const std::byte> bytes) {
+    inside_.clear();
     outside_.clear();
     met_.clear();
     path_.clear();

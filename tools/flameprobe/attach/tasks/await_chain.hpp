@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <span>
 #include <string>
@@ -22,6 +23,19 @@ struct ChainFrame {
 };
 using FrameNumber = std::uint32_t;
 
+/// What was read of a task's own memory, and the value that was there.
+struct ReadValue {
+    std::uint32_t offset = 0, size = 0;
+    std::uint64_t value = 0;
+};
+
+/// `size` bytes at most 8, at `offset`, as a number.
+inline std::uint64_t number_in(std::span<const std::byte> bytes, std::size_t offset, std::size_t size) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, bytes.data() + offset, size);
+    return value;
+}
+
 /// A task's futures as a tree: more than one child is waited for at once.
 struct ChainNode {
     FrameNumber frame = 0;
@@ -41,6 +55,9 @@ public:
     ChainNode read(std::uint64_t address, const TaskTable& table, std::span<const std::byte> bytes);
     /// Its first frame alone.
     FrameNumber task_frame(const TaskTable& table);
+    /// What decided the last chain, in the task's own memory: where these values are, the chain is the same, if it was
+    /// read from nothing outside.
+    const std::vector<ReadValue>& inside() const { return inside_; }
     /// Memory outside of the task's that the last chain was read from: it may change while the task's does not.
     const std::vector<Place>& outside() const { return outside_; }
     /// Whether the last chain has a place that could not be right.
@@ -79,6 +96,7 @@ private:
 
     std::uint64_t base_ = 0;
     std::span<const std::byte> bytes_;
+    std::vector<ReadValue> inside_;
     std::vector<Place> outside_;
     std::unordered_set<std::uint64_t> met_;
     std::vector<std::string_view> path_;  // the types from the task to where it is read

@@ -1,10 +1,6 @@
 // The memory of the process that is watched, many places of it at once.
 #pragma once
 
-#include <limits.h>
-#include <sys/types.h>
-#include <sys/uio.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "base/host_process.hpp"
 #include "base/proc_maps.hpp"
 #include "base/self_memory.hpp"
 
@@ -44,31 +39,7 @@ struct Place {
 
 /// Reads all `places` into `bytes`, one behind the other, with as few calls as the kernel permits. Gives how many were
 /// read whole from the front: the one after them is not readable (process_vm_readv(2), partial transfers).
-inline std::size_t read_places(std::span<const Place> places, std::vector<std::byte>& bytes) {
-    std::size_t size = 0, done = 0, at = 0;
-    for (const Place& place : places) size += place.size;
-    bytes.resize(size);
-    std::vector<iovec> remote;
-    while (done < places.size()) {
-        const auto part = places.subspan(done, std::min<std::size_t>(places.size() - done, IOV_MAX));
-        std::size_t wanted = 0;
-        remote.clear();
-        for (const Place& place : part) {
-            remote.push_back({reinterpret_cast<void*>(place.address), place.size});
-            wanted += place.size;
-        }
-        iovec local{bytes.data() + at, wanted};
-        const ssize_t got = ::process_vm_readv(host_process(), &local, 1, remote.data(), remote.size(), 0);
-        auto left = got < 0 ? std::size_t{0} : static_cast<std::size_t>(got);
-        for (const Place& place : part) {
-            if (left < place.size) return done;
-            left -= place.size;
-            at += place.size;
-            ++done;
-        }
-    }
-    return done;
-}
+std::size_t read_places(std::span<const Place> places, std::vector<std::byte>& bytes);
 
 /// Which memory may hold what. The maps as they were when it was made.
 class Memory {

@@ -14,6 +14,11 @@ struct TaskLinks {
     std::uint64_t previous = 0, next = 0;
 };
 
+/// What is read of a task: up to its links, which come after its future.
+inline std::size_t size_of(const TaskTable& table, std::uint32_t links) {
+    return table.trailer + links + sizeof(TaskLinks);
+}
+
 /// Lists of tasks in one runtime: each has a lock's word, its first task and its last.
 struct TaskLists {
     std::uint64_t at = 0;

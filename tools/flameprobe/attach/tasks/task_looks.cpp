@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <numeric>
 
 #include "base/clock.hpp"
 #include "base/hash.hpp"
@@ -51,11 +50,15 @@ void TaskLooks::begin(Pipeline& pipeline, EventId event, std::uint64_t now_ns) {
     event_ = event;
     thread_ = pipeline.threads().unsampled("tasks");
     tasks_.clear();
-    places_.clear();
+    turns_.assign(1, {});
+    turn_ = 0;
     heads_.clear();
+    whole_at_ns_.clear();
+    fronts_.clear();
+    shapes_.clear();
     sums_.clear();
     emitted_ = false;
-    last_ns_ = emitted_ns_ = now_ns;
+    begun_ns_ = last_ns_ = emitted_ns_ = fronts_begun_ns_ = now_ns;
     set_next(now_ns);
 }
 
@@ -76,81 +79,13 @@ void TaskLooks::look(std::uint64_t now_ns) {
         return set_next(now_ns);
     }
     ++looks_;
-    find_new(last_ns_);
+    begin_fronts(now_ns);
+    follow_fronts(now_ns);
     read_some(now_ns);
     last_ns_ = now_ns;
     constexpr std::uint64_t emit_every_ns = 100 * ns_per_ms;
     if (now_ns >= emitted_ns_ + emit_every_ns) emit(now_ns);
     set_next(now_ns);
-}
-
-// A new task is put at its list's front: those before the first that is known are new. All lists are followed at once,
-// since a call of the kernel costs more than what it reads.
-void TaskLooks::find_new(std::uint64_t since_ns) {
-    struct Front {
-        std::uint64_t at;
-        std::uint32_t links;
-        std::uint64_t id;
-        const TaskTable* table;
-    };
-    std::vector<Front> fronts;
-    heads_.clear();
-    for (const TaskLists& lists : lists_) {
-        const auto content = read_words(lists.at, lists.count * list_bytes / word);
-        for (std::size_t i = 1; i < content.size(); i += list_bytes / word) {
-            heads_.push_back(content[i]);
-            if (content[i] != 0) fronts.push_back({content[i], lists.links, 0, nullptr});
-        }
-    }
-    std::vector<Place> places;
-    std::vector<std::byte> bytes;
-    while (!fronts.empty()) {
-        places.clear();
-        for (const Front& front : fronts) places.push_back({front.at, sizeof(TaskHeader)});
-        const std::size_t got = read_places(places, bytes);
-        for (std::size_t i = 0; i < fronts.size(); ++i)
-            fronts[i].table =
-                i < got ? tables_->find(word_at(bytes.data(), i * sizeof(TaskHeader) + 2 * word)) : nullptr;
-        std::erase_if(fronts, [](const Front& front) { return front.table == nullptr; });
-        places.clear();
-        for (const Front& front : fronts) {
-            places.push_back({front.at + front.table->id, word});
-            places.push_back({front.at + front.table->trailer + front.links, sizeof(TaskLinks)});
-        }
-        if (read_places(places, bytes) != places.size()) return;
-        constexpr std::size_t each = word + sizeof(TaskLinks);
-        for (std::size_t i = 0; i < fronts.size(); ++i) {
-            Front& front = fronts[i];
-            front.id = word_at(bytes.data(), i * each);
-            const auto known = places_.find(front.at);
-            const bool is_known = known != places_.end() && tasks_[known->second].id == front.id;
-            if (!is_known) add({front.at, front.table, front.links}, front.id, since_ns);
-            front.at = is_known ? 0 : word_at(bytes.data(), i * each + word + offsetof(TaskLinks, next));
-        }
-        std::erase_if(fronts, [](const Front& front) { return front.at == 0; });
-    }
-}
-
-void TaskLooks::add(const ListedTask& task, std::uint64_t id, std::uint64_t since_ns) {
-    if (const auto old = places_.find(task.address); old != places_.end()) forget(old->second);
-    places_[task.address] = tasks_.size();
-    Known known;
-    known.table = task.table;
-    known.address = task.address;
-    known.id = id;
-    known.links = task.links;
-    known.seen_ns = since_ns;
-    tasks_.push_back(std::move(known));
-    most_tasks_ = std::max<std::uint64_t>(most_tasks_, tasks_.size());
-}
-
-void TaskLooks::forget(std::size_t at) {
-    places_.erase(tasks_[at].address);
-    if (at + 1 != tasks_.size()) {
-        tasks_[at] = std::move(tasks_.back());
-        places_[tasks_[at].address] = at;
-    }
-    tasks_.pop_back();
 }
 
 StackId TaskLooks::above(StackId parent, FrameNumber number) {
@@ -211,11 +146,12 @@ void TaskLooks::emit(std::uint64_t now_ns) {
 
 void TaskLooks::settle_all() {
     if (pipeline_ == nullptr) return;
-    // Where there are many tasks, some were not read lately, or never.
-    for (Known& task : tasks_) {
-        if (task.shares.empty()) only(task, chains_->words("[not looked at]"));
-        count(task, last_ns_ - std::min(last_ns_, task.seen_ns));
-        task.seen_ns = last_ns_;
+    // Where there are many tasks, some were not read lately, or never, and may have ended.
+    if (can_read())
+        for (Turn& turn : turns_) read(turn, last_ns_);
+    for (auto& [address, task] : tasks_) {
+        if (task->shares.empty()) only(*task, chains_->words("[not looked at]"));
+        count_until(*task, last_ns_);
     }
     emit(std::max(last_ns_, emitted_ns_));
 }

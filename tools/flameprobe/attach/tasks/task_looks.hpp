@@ -22,6 +22,8 @@ inline std::uint64_t word_at(const std::byte* bytes, std::size_t offset) {
     return value;
 }
 
+inline std::uint64_t own_cpu_ns() { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
+
 class TaskLooks final : public OutsideEvent {
 public:
     /// `frequency`: looks a second.
@@ -55,26 +57,62 @@ private:
         std::uint64_t hash = 0, outside_hash = 0;  // of what it was read from
         std::vector<Place> outside{};
         std::vector<Share> shares{};
+        bool gone = false;
+    };
+    /// Those that are read at one look, in the order of their addresses.
+    struct Turn {
+        std::vector<Known*> tasks{};
+        bool sorted = true;
+    };
+    /// A chain that was met, and what decided it: of a thousand tasks of one type most wait in a few places.
+    struct Shape {
+        bool woken = false;
+        std::vector<ReadValue> values{};
+        std::vector<Share> shares{};
     };
     struct Seen {  // of one read
         bool lives = false, runs = false, woken = false;
     };
 
+    /// Where a list is followed: from its head to a task that is known.
+    struct Front {
+        std::uint64_t at = 0;
+        std::uint64_t before = 0;  // 0: it is at the head
+        std::uint32_t links = 0;
+        std::size_t list = 0;        // in heads_
+        bool whole = false;          // on to the list's end, past tasks that are known
+        std::uint64_t since_ns = 0;  // all that it meets was there then
+        std::size_t size = 0;        // to read: of the largest task so far
+    };
+
     bool find();
-    void find_new(std::uint64_t since_ns);
+    void begin_fronts(std::uint64_t now_ns);
+    void follow_fronts(std::uint64_t now_ns);
+    void step_fronts(std::uint64_t now_ns);
+    bool step(Front& front, const TaskTable& table, const std::byte* bytes);
+    bool is_linked(const Front& front, const TaskTable& table, const std::byte* bytes) const;
+    std::uint64_t next_of(std::uint64_t task, std::uint32_t links) const;
     void add(const ListedTask& task, std::uint64_t id, std::uint64_t since_ns);
+    void set_turns();
+    Turn& turn_of(std::uint64_t address);
     void read_some(std::uint64_t now_ns);
+    void read(Turn& turn, std::uint64_t now_ns);
+    bool can_read() const;
     std::size_t how_many() const;
     Seen judge(const Known& task, const std::byte* bytes) const;
-    bool read_chain(Known& task, std::vector<std::byte>& bytes);
+    template <typename Take>
+    void read_tasks(std::span<Known* const> which, Take&& take);
+    bool take_changed(Known& task, std::span<const std::byte> copy);
+    void take_running(Known& task);
+    bool read_chain(Known& task);
     bool is_same(Known& task, std::uint64_t hash);
     void take_chain(Known& task, const ChainNode& chain, bool woken);
     void put(const ChainNode& node, StackId parent, double part, FrameNumber ending, std::vector<Share>& shares);
     StackId above(StackId parent, FrameNumber frame);
     void only(Known& task, FrameNumber remark);
     void count(const Known& task, std::uint64_t ns);
+    void count_until(Known& task, std::uint64_t now_ns);
     void emit(std::uint64_t now_ns);
-    void forget(std::size_t at);
     void set_next(std::uint64_t now_ns);
 
     const std::uint64_t pause_ns_;
@@ -83,14 +121,19 @@ private:
     std::unique_ptr<FutureTypes> types_;
     std::unique_ptr<ChainReader> chains_;
     std::vector<TaskLists> lists_;
-    std::vector<std::uint64_t> heads_;  // of each list, as last seen
+    std::vector<std::uint64_t> heads_;        // of each list, as last seen
+    std::vector<std::uint64_t> whole_at_ns_;  // when each is to be followed to its end
+    std::vector<Front> fronts_;
+    std::uint64_t fronts_begun_ns_ = 0;
 
     Pipeline* pipeline_ = nullptr;
     EventId event_ = 0;
     ThreadId thread_ = 0;
-    std::vector<Known> tasks_;
-    std::unordered_map<std::uint64_t, std::size_t> places_;  // in tasks_, by address
-    std::size_t cursor_ = 0;
+    std::unordered_map<std::uint64_t, std::unique_ptr<Known>> tasks_;  // by address
+    std::vector<Turn> turns_;                                          // a power of two
+    std::size_t turn_ = 0;
+    std::uint64_t begun_ns_ = 0;
+    std::unordered_map<const TaskTable*, std::vector<Shape>> shapes_;
     std::unordered_map<StackId, Amount> sums_;
     std::minstd_rand random_;
     std::uint64_t next_ns_ = 0, last_ns_ = 0, emitted_ns_ = 0, searched_ns_ = 0, search_pause_ns_ = 20 * ns_per_ms;
