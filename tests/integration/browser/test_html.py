@@ -600,8 +600,16 @@ class HtmlTest(PageTest):
         first = self.text("caption-before")
         self.assertRegex(first, r"^In time order: \w+")
         self.assertNotEqual(first, second)
-        # From a box: the thread that has most of it.
+        # Of a scope the thread that has most of it, and only what is in it.
         self.keys("y")
+        Select(self.id("scopes")).select_by_visible_text("[checkout]")
+        self.id("chart").click()
+        self.settle()
+        self.assertRegex(self.text("caption-before"), r"^In time order: worker \(4712\), in \[checkout\]; ")
+        Select(self.id("scopes")).select_by_value("")
+        # From a box: the thread that has most of it.
+        self.id("chart").click()
+        self.settle()
         self.page.run("document.querySelector('#graph canvas').focus()")
         self.keys(Keys.ARROW_UP, "y")
         self.assertEqual(self.id("chart").get_attribute("aria-pressed"), "true")

@@ -8,15 +8,16 @@ import {duration, find} from "./tools.js";
 
 const COLUMN = 2;  // pixels: narrower ones show chance
 
-// The shown functions from the root to a box, by the numbers of the page's profile.
-function chains({parents, fn}, {hidden, inner, alias, recursion}, number) {
+// The shown functions from the root to a box, by the numbers of the page's profile. Of one thread the name is its own, whatever
+// others it is merged with elsewhere.
+function chains({parents, fn}, {hidden, inner, recursion}, number) {
   const made = new Map();
   return (box) => {
     let chain = made.get(box);
     if (!chain) {
       chain = [];
       for (let at = box; at > 0; at = parents[at]) {
-        const of = alias[number(fn[at])];
+        const of = number(fn[at]);
         if (!hidden[of] && !inner?.[at]) chain.push(of);
       }
       chain.reverse();

@@ -1,8 +1,10 @@
 // What the frame under the pointer or the keyboard's focus is: in the line below the graph, and beside the pointer.
 import {cycleName} from "./recursion.js";
-import {count, element, find, percent} from "./tools.js";
+import {count, element, find, percent, roundShare} from "./tools.js";
 
-const HINT = matchMedia("(pointer: coarse), (max-width: 640px)").matches ? "Tap a box to zoom, hold it for more." : "Point at a box, or use the arrow keys. Right click: more.";
+const TOUCH = matchMedia("(pointer: coarse), (max-width: 640px)").matches;
+const HINT = TOUCH ? "Tap a box to zoom, hold it for more." : "Point at a box, or use the arrow keys. Right click: more.";
+const CHART_HINT = `Draw over a stretch of time, or ${TOUCH ? "tap" : "click"} a box, to see more detail.`;
 const LONGEST = 600, BEGINNING = 450, END = 150, GAP = 14, EDGE = 6;
 
 // In the box itself. Of a folded one what it folds: "27 frames of tokio, std …", "kernel: write".
@@ -26,7 +28,7 @@ export class Details {
   // spot: as a graph gives it, or null. event: the pointer's, if it is there.
   show(graph, spot, event) {
     const text = spot && this.describe(graph, spot), line = find("details");
-    line.textContent = text || !["graph", "sandwich"].includes(this.page.state.view) ? "" : HINT;
+    line.textContent = text || !["graph", "sandwich"].includes(this.page.state.view) ? "" : this.page.state.chart && this.page.state.view === "graph" ? CHART_HINT : HINT;
     this.point(event && text, event);
     if (!text) return;
     element(line, "b", {}, text.name);
@@ -56,7 +58,7 @@ export class Details {
     const {profile, compare} = this.page;
     if (kids) return this.ofNarrow(tree, kids);
     const weight = (one) => one.weight ?? one.total, above = node.parent?.parent && !tree.up && !node.closed ? weight(node.parent) : 0;
-    const caller = above > weight(node) ? percent(weight(node), above) : null;
+    const caller = above > weight(node) ? roundShare(weight(node), above) : null;
     const numbers = compare ? compare.describe(tree, node) : profile.told(weight(node), tree.all, this.page.sums.hitsIn(tree, node), tree.up || node.inside ? null : tree.selfOf(node), caller);
     const leads = node.leaving ? `lead on, ${percent(node.leaving, tree.all)} leaves on the way` : "only lead on";
     if (node.inside) return {name: node.way.map(({fn}) => profile.shortName(fn)).join(" › "), numbers: "in the kernel, " + numbers, place: "click or Enter shows its frames"};

@@ -31,6 +31,9 @@ const OTHER_KEYS = [["arrows, Home", "From frame to frame, to the root"], ["Ente
 
 // Fills a dialog with all keys.
 export function keyList(dialog) {
+  // Opened, it begins at its beginning: without this the field at its end would have the focus.
+  dialog.tabIndex = -1;
+  dialog.autofocus = true;
   const list = element(dialog, "dl", {});
   for (const [key, text] of [...OTHER_KEYS, ...ACTIONS.map((action) => [action.key, action.text])]) {
     element(list, "dt", {}, key);

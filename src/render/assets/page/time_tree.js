@@ -7,8 +7,8 @@ export class TimeTree {
   constructor(profile, pieces, range, wide) {
     Object.assign(this, {profile, pieces, range, wide, up: false, timed: true});
     this.columns = columnsOf(pieces, range, wide);
-    const all = this.columns.map(({stack}) => stack[0]), sum = (of) => all.reduce((total, one) => total + one[of], 0);
-    this.rows = this.columns.reduce((most, {stack}) => Math.max(most, stack.length), 1);
+    const sum = (of) => this.columns.reduce((total, {stack}) => total + stack[of](0), 0);
+    this.rows = this.columns.reduce((most, {stack}) => Math.max(most, stack.rows), 1);
     this.root = {fn: profile.all, parent: null, depth: 0, x: 0, total: range[1] - range[0], weight: sum("weight"), hits: sum("hits"), from: 0, to: this.columns.length, kids: null};
   }
   // The same with other columns.
@@ -16,7 +16,7 @@ export class TimeTree {
   // The number of rows of all columns in sight but a hundredth: a deep stack that is brief does not make the chart high.
   rowsIn(from = 0, to = this.root.total) {
     const wide = new Float64Array(this.rows + 1);
-    for (const {x, total, stack} of this.columns) wide[stack.length] += Math.max(0, Math.min(x + total, to) - Math.max(x, from));
+    for (const {x, total, stack} of this.columns) wide[stack.rows] += Math.max(0, Math.min(x + total, to) - Math.max(x, from));
     let rows = this.rows, spare = wide.reduce((sum, one) => sum + one, 0) / 100;
     while (rows > 1 && wide[rows] <= spare) spare -= wide[rows--];
     return rows;
@@ -27,15 +27,16 @@ export class TimeTree {
   expand(node) {
     const kids = [], depth = node.depth + 1;
     for (let at = node.from; at < node.to; at++) {
-      const {x, total, stack} = this.columns[at], level = stack[depth], last = kids[kids.length - 1];
-      if (!level) continue;
-      if (last && last.fn === level.fn && last.to === at && last.x + last.total === x) {
+      const {x, total, stack} = this.columns[at], last = kids[kids.length - 1];
+      if (depth >= stack.rows) continue;
+      const fn = stack.fns[depth - 1], weight = stack.weight(depth), hits = stack.hits(depth);
+      if (last && last.fn === fn && last.to === at && last.x + last.total === x) {
         last.total = x + total - last.x;
-        last.weight += level.weight;
-        last.hits += level.hits;
+        last.weight += weight;
+        last.hits += hits;
         last.to = at + 1;
       } else {
-        kids.push({fn: level.fn, parent: node, depth, x, total, weight: level.weight, hits: level.hits, from: at, to: at + 1, kids: null});
+        kids.push({fn, parent: node, depth, x, total, weight, hits, from: at, to: at + 1, kids: null});
       }
     }
     return kids;
@@ -84,20 +85,30 @@ function columnsOf(pieces, [first, end], wide) {
   flush(Infinity);
   return columns;
 }
-// Of samples {chain, weight, hits} what most of them are in, level by level, with what is in it: [{fn, weight, hits}],
-// first of all of them.
+// What most of some samples are in: its functions from the root on, and what of the samples is in it at each depth; at 0 all.
+class Stack {
+  constructor(fns, weights, hits) { Object.assign(this, {fns, weights, of: hits}); }
+  get rows() { return this.fns.length + 1; }
+  // Of one sample it is one number.
+  weight(depth) { return this.weights.length > 1 ? this.weights[depth] : this.weights[0]; }
+  hits(depth) { return this.of.length > 1 ? this.of[depth] : this.of[0]; }
+}
 function heaviest(samples) {
-  const sum = (of, list) => list.reduce((total, one) => total + one[of], 0), stack = [{fn: -1, weight: sum("weight", samples), hits: sum("hits", samples)}];
+  if (samples.length === 1) return new Stack(samples[0].chain, [samples[0].weight], [samples[0].hits]);
+  const sum = (of, list) => list.reduce((total, one) => total + one[of], 0), fns = [], weights = [sum("weight", samples)], hits = [sum("hits", samples)];
   for (let left = samples; ;) {
-    const groups = new Map(), level = stack.length - 1;
+    const groups = new Map(), [{chain, weight, hits: times}] = left;
+    for (; left.length === 1 && fns.length < chain.length; weights.push(weight), hits.push(times)) fns.push(chain[fns.length]);
     for (const sample of left) {
-      const fn = sample.chain[level] ?? -1;
+      const fn = sample.chain[fns.length] ?? -1;
       if (!groups.has(fn)) groups.set(fn, []);
       groups.get(fn).push(sample);
     }
     const [fn, most] = Array.from(groups).reduce((a, b) => sum("weight", b[1]) > sum("weight", a[1]) ? b : a);
-    if (fn < 0) return stack;
-    stack.push({fn, weight: sum("weight", most), hits: sum("hits", most)});
+    if (fn < 0) return new Stack(fns, weights, hits);
+    fns.push(fn);
+    weights.push(sum("weight", most));
+    hits.push(sum("hits", most));
     left = most;
   }
 }

@@ -37,7 +37,8 @@ export class Timeline {
   }
   title() {
     const {profile: {isTime, event}, waits} = this, what = !isTime ? `Where in the run ${event} were sampled` : event === "offcpu" ? "Waiting of each thread" : `CPU time ${waits || event === "wall" ? "and waiting " : ""}of each thread`;
-    this.head.textContent = `${what}, over time${isTime ? "; a full row is what stands at its right" : ""}`;
+    this.head.textContent = what + ", over time";
+    if (isTime) element(this.head, "span", {}, "; a full row is what stands at its right");
   }
   addWaits(waits) {
     Object.assign(this, {waits, key: null});
