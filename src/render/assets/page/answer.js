@@ -1,14 +1,15 @@
-// The functions that the answer names lead to their boxes.
+// The functions that the answer names lead to their boxes; what it quotes (`big`) is set apart.
 import {element, escapeRegex, find} from "./tools.js";
 import {outermost} from "./walk.js";
 
 export function linkAnswer(page) {
   const {named = {}, answer} = page.profile, line = find("answer"), names = Object.keys(named).sort((a, b) => b.length - a.length);
-  if (!answer || !names.length) return;
-  const parts = answer.split(new RegExp(`(?<!\\w)(${names.map(escapeRegex).join("|")})(?!\\w)`));
+  if (!answer) return;
+  const parts = answer.split(new RegExp(`(?<!\\w)(${[...names.map(escapeRegex), "`[^`]+`"].join("|")})(?!\\w)`));
   line.textContent = "";
   parts.forEach((text, at) => {
     if (at % 2 === 0) return line.append(text);
+    if (text.startsWith("`")) return element(line, "code", {}, text.slice(1, -1));
     const link = element(line, "a", {href: "#", title: "Its widest box"}, text);
     link.addEventListener("click", (event) => {
       event.preventDefault();

@@ -67,5 +67,9 @@ export function timeOrder(profile, thread, kept, chain, waits = null) {
   const of = profile.waiting ? {profile, thread, chain, kept} : waits, isWait = of && waitingBoxes(of.profile);
   if (!of || of.thread < 0) return made;
   const off = stepsOf(of.profile, of.thread, (box) => of.kept[box] && isWait[box], of.chain);
-  return made.concat(waited(off, of.profile, made, profile.bins * profile.bin)).sort((a, b) => a.from - b.from);
+  const all = made.concat(waited(off, of.profile, made, profile.bins * profile.bin)).sort((a, b) => a.from - b.from);
+  // A wait's beginning is known to a step.
+  const step = Math.max(profile.step, of.profile.step);
+  for (let at = 1; at < all.length; at++) if (all[at].from - all[at - 1].to < step) all[at].from = all[at - 1].to;
+  return all;
 }

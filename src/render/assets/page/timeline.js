@@ -59,7 +59,7 @@ export class Timeline {
   // stand on the strips.
   get inset() {
     const wide = this.canvas.clientWidth, apart = wide >= APART;
-    return {left: apart ? Math.min(220, wide / 5) : 0, right: apart ? 62 : 0, apart};
+    return {left: apart ? Math.min(220, wide / 5) : 0, right: apart ? 76 : 0, apart};
   }
   get room() { const {left, right} = this.inset; return Math.max(this.canvas.clientWidth - left - right, 1); }
   x(bin) { return this.inset.left + bin / this.profile.bins * this.room; }
