@@ -233,8 +233,8 @@ std::string short_name(std::string_view name) {
 std::string short_name(const NamedProfile& profile, FunctionId id) {
     const Function& function = profile.functions[id];
     const std::string_view name = profile.strings.view(function.name);
-    const bool code = function.kind == FrameKind::user || function.kind == FrameKind::inlined ||
-                      function.kind == FrameKind::held;
+    const bool code =
+        function.kind == FrameKind::user || function.kind == FrameKind::inlined || function.kind == FrameKind::held;
     return code && !name.starts_with('[') ? short_name(name) : std::string(name);
 }
 
