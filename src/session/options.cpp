@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/clock.hpp"
+#include "base/closest.hpp"
 #include "session/output_path.hpp"
 #include "session/settings.hpp"
 
@@ -15,10 +16,18 @@ std::string quote(std::string_view value) {
     return text + (value.size() > 80 ? "...'" : "'");
 }
 
-std::string names_of_all() {
-    std::string names;
-    for (const auto& setting : settings()) names += (names.empty() ? "" : ", ") + std::string(setting.variable);
-    return names;
+constexpr std::string_view own_prefix = "FLAMEPROBE_";
+
+/// What was meant, else all.
+std::string accepted_names(std::string_view typed) {
+    std::vector<std::string> known;
+    std::string all;
+    for (const auto& setting : settings()) {
+        known.emplace_back(setting.variable.substr(own_prefix.size()));
+        all += (all.empty() ? "" : ", ") + std::string(setting.variable);
+    }
+    const std::string meant = closest(typed.substr(own_prefix.size()), known);
+    return meant.empty() ? "accepted are " + all : "did you mean " + std::string(own_prefix) + meant + "?";
 }
 
 }  // namespace
@@ -36,15 +45,15 @@ Options read_options(const std::vector<std::string_view>& environment, std::vect
     Options options;
     for (const auto line : environment) {
         const auto name = line.substr(0, line.find('='));
-        if (!name.starts_with("FLAMEPROBE_") || name.size() == line.size()) continue;
+        if (!name.starts_with(own_prefix) || name.size() == line.size()) continue;
         const auto value = line.substr(name.size() + 1);
         // Ours: see session/family.hpp, and run_info.cpp.
         if (name == "FLAMEPROBE_ROOT" || name == "FLAMEPROBE_DIRTY") continue;
         const auto known =
             std::find_if(settings().begin(), settings().end(), [&](const Setting& s) { return s.variable == name; });
         if (known == settings().end()) {
-            problems.push_back(std::string(name) + "=" + quote(value) +
-                               " is not a variable of FlameProbe; accepted are " + names_of_all());
+            problems.push_back(std::string(name) + "=" + quote(value) + " is not a variable of FlameProbe; " +
+                               accepted_names(name));
         } else if (!known->set(value, options)) {
             problems.push_back(std::string(name) + "=" + quote(value) + " is not accepted: it takes " +
                                known->accepted + "; the default is used");

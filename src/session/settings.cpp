@@ -156,17 +156,20 @@ bool set_log(Text text, Options& options) {
 }
 
 std::vector<Setting> make_settings() {
+    using Group = SettingGroup;
     constexpr bool both = true, run = false;
     const std::string formats = format_names(), events = event_names();
     return {
-        {"FLAMEPROBE_FREQ", 'F', both, "HZ", "samples a second of CPU time, per thread (default 99)",
+        {"FLAMEPROBE_FREQ", 'F', both, Group::sampled, "HZ", "samples a second of CPU time, per thread (default 99)",
          "a whole number from 1 to 20000",
          [](Text text, Options& o) { return whole_number(text, 1, 20000, o.frequency); }},
-        {"FLAMEPROBE_OUT", 'o', both, "PATH", "results without the ending; %e name, %p pid, %t time, %n dump, %%",
+        {"FLAMEPROBE_OUT", 'o', both, Group::results, "PATH",
+         "where results go, without the ending: %e program, %p pid, %t time, %n dump, %%",
          "a path; after % only e, p, t, n or %", set_out},
-        {"FLAMEPROBE_FORMAT", 'f', both, "LIST", formats + ", none (default folded,svg)",
+        {"FLAMEPROBE_FORMAT", 'f', both, Group::results, "LIST", formats + ", none (default folded,svg)",
          "none, or a comma list of " + formats, set_formats},
-        {"FLAMEPROBE_ENGINE", 0, run, "NAME", "auto, ring, signal, timer", "auto, ring, signal or timer",
+        {"FLAMEPROBE_ENGINE", 0, run, Group::how, "NAME", "how samples are taken: auto, ring, signal, timer",
+         "auto, ring, signal or timer",
          [](Text text, Options& o) {
              return choose(text,
                            {{"auto", EngineChoice::automatic},
@@ -175,43 +178,45 @@ std::vector<Setting> make_settings() {
                             {"timer", EngineChoice::timer}},
                            o.engine);
          }},
-        {"FLAMEPROBE_UNWIND", 0, both, "NAME", "auto, dwarf, fp", "auto, dwarf or fp",
+        {"FLAMEPROBE_UNWIND", 0, both, Group::how, "NAME", "how stacks are followed: auto, dwarf, fp (frame pointers)",
+         "auto, dwarf or fp",
          [](Text text, Options& o) {
              return choose(text, {{"auto", false}, {"dwarf", false}, {"fp", true}}, o.by_frame_pointers);
          }},
-        {"FLAMEPROBE_STACK", 0, both, "BYTES", "of stack copied with each sample",
+        {"FLAMEPROBE_STACK", 0, both, Group::how, "BYTES", "how much of the stack is copied with each sample: 16K, 64K",
          "a number of bytes from 1024 to 1048576, such as 64K", set_stack},
-        {"FLAMEPROBE_EVENT", 'e', both, "LIST",
-         "cpu, offcpu, wall, alloc, heap, tasks, page-faults, cycles, ... (default cpu)",
+        {"FLAMEPROBE_EVENT", 'e', both, Group::sampled, "LIST",
+         "cpu, offcpu (waits), wall (both), alloc, heap, tasks, page-faults, ... (default cpu)",
          "a comma list of cpu, offcpu, wall (both on one axis of time), alloc, heap, tasks, " + events, set_events},
         // libflameprobe-alloc.so, which is at work before this is read, reads it too (preload/alloc/memory.cpp).
-        {"FLAMEPROBE_ALLOC_BYTES", 0, run, "BYTES", "between two samples of allocations (default 512K)",
-         "a number of bytes from 1 on, such as 4096, 64K or 2M",
+        {"FLAMEPROBE_ALLOC_BYTES", 0, run, Group::sampled, "BYTES",
+         "between two samples of alloc and heap (default 512K)", "a number of bytes from 1 on, such as 4096, 64K or 2M",
          [](Text text, Options& o) {
              return quantity(text, {{"K", kilo}, {"M", mega}, {"G", giga}, {"", 1}}, 1, tera, o.alloc_bytes);
          }},
-        {"FLAMEPROBE_OFFCPU_FREQ", 0, both, "HZ", "how often a second threads that wait are looked at (default 99)",
+        {"FLAMEPROBE_OFFCPU_FREQ", 0, both, Group::sampled, "HZ", "looks a second at threads that wait (default 99)",
          "a whole number from 1 to 20000",
          [](Text text, Options& o) { return whole_number(text, 1, 20000, o.offcpu_frequency); }},
-        {"FLAMEPROBE_OFFCPU_MIN", 0, both, "TIME", "hide shorter waits: 100us, 1ms (default 0)",
+        {"FLAMEPROBE_OFFCPU_MIN", 0, both, Group::sampled, "TIME", "leave out shorter waits: 100us, 1ms (default 0)",
          "a time such as 0, 100us, 1ms, 2s; without a unit microseconds",  // in which folded text counts
          [](Text text, Options& o) {
              return quantity(text, {{"ns", 1}, {"us", 1'000}, {"ms", ns_per_ms}, {"s", ns_per_second}, {"", 1'000}}, 0,
                              ns_per_day, o.offcpu_least_ns);
          }},
-        {"FLAMEPROBE_KERNEL", 0, both, "WHEN", "auto, on, off", "auto, on or off",
+        {"FLAMEPROBE_KERNEL", 0, both, Group::sampled, "WHEN", "frames of the kernel: auto, on, off", "auto, on or off",
          [](Text text, Options& o) {
              return choose(text,
                            {{"auto", KernelChoice::automatic}, {"on", KernelChoice::on}, {"off", KernelChoice::off}},
                            o.kernel);
          }},
-        {"FLAMEPROBE_START", 0, run, "0|1", "0: wait for the API or the signal", "0 or 1",
+        {"FLAMEPROBE_START", 0, run, Group::when, "0|1",
+         "0: sample nothing until the program or the signal says so (default 1)", "0 or 1",
          [](Text text, Options& o) {
              return choose(text, {{"0", false}, {"1", true}}, o.start);
          }},
-        {"FLAMEPROBE_SIGNAL", 0, run, "NAME", "a signal that starts and stops sampling",
+        {"FLAMEPROBE_SIGNAL", 0, run, Group::when, "NAME", "a signal that starts and stops sampling: USR2",
          "a signal's name such as USR2, or a realtime signal's number", set_signal},
-        {"FLAMEPROBE_DUMP_EVERY", 0, run, "TIME", "write a result every so often: 30s, 5m",
+        {"FLAMEPROBE_DUMP_EVERY", 0, run, Group::when, "TIME", "write a result every so often: 30s, 5m",
          "off, or a time such as 30s, 5m, 1h",
          [](Text text, Options& o) {
              return text == "off" ||
@@ -219,37 +224,39 @@ std::vector<Setting> make_settings() {
                              {{"s", ns_per_second}, {"m", ns_per_minute}, {"h", ns_per_hour}, {"", ns_per_second}}, 1,
                              3600 * ns_per_day, o.dump_every_ns);
          }},
-        {"FLAMEPROBE_MAX_SIZE", 0, both, "BYTES", "of a profile on disk: 64M, 2G",
-         "a size from 1M on, such as 64M or 2G",
+        {"FLAMEPROBE_MAX_SIZE", 0, both, Group::results, "BYTES",
+         "at most this much of a profile on disk: 64M, 2G (default 512M)", "a size from 1M on, such as 64M or 2G",
          [](Text text, Options& o) {
              return quantity(text, {{"K", kilo}, {"M", mega}, {"G", giga}, {"T", tera}, {"", 1}}, mega, 1024 * tera,
                              o.most_bytes);
          }},
-        {"FLAMEPROBE_MIN_CPU", 0, run, "TIME", "below which an unsampled process leaves no results (default 20ms)",
+        {"FLAMEPROBE_MIN_CPU", 0, run, Group::results, "TIME",
+         "a process without a sample leaves no results below this CPU time (default 20ms)",
          "a time such as 0, 500us, 20ms, 1s; without a unit milliseconds",
          [](Text text, Options& o) {
              return quantity(text, {{"us", 1'000}, {"ms", ns_per_ms}, {"s", ns_per_second}, {"", ns_per_ms}}, 0,
                              ns_per_day, o.least_cpu_ns);
          }},
-        {"FLAMEPROBE_DEBUG_DIR", 0, both, "LIST", "where separate debug files are, beside /usr/lib/debug",
-         "directories, with : between them",
+        {"FLAMEPROBE_DEBUG_DIR", 0, both, Group::results, "LIST",
+         "where separate debug files are, beside /usr/lib/debug", "directories, with : between them",
          [](Text text, Options& o) {
              const auto directories = directories_of_list(text, working_directory());
              for (const std::string& directory : directories) o.drawing.push_back("--debug-dir=" + directory);
              return !directories.empty();
          }},
-        {"FLAMEPROBE_PUSH", 0, run, "DIR", "leave a window every 15 s here for flameprobe push, and no results",
-         "a directory", set_push},
-        {"FLAMEPROBE_LABELS", 0, both, "LIST", "KEY=VALUE,...: what the profile is filed under",
+        {"FLAMEPROBE_PUSH", 0, run, Group::results, "DIR",
+         "leave a window every 15 s here for flameprobe push, and no results", "a directory", set_push},
+        {"FLAMEPROBE_LABELS", 0, both, Group::results, "LIST", "KEY=VALUE,...: what the profile is filed under",
          "KEY=VALUE with commas between; letters, digits and _ in KEY", set_labels},
-        {"FLAMEPROBE_CHILDREN", 0, run, "WHEN",
-         "on: child processes too, in one result; separate: in results of their own; off", "on, separate or off",
+        {"FLAMEPROBE_CHILDREN", 0, run, Group::sampled, "WHEN",
+         "child processes too: on, in one result (default), separate, in results of their own, off",
+         "on, separate or off",
          [](Text text, Options& o) {
              o.separate = text == "separate";
              return choose(text, {{"on", true}, {"separate", true}, {"off", false}}, o.children);
          }},
-        {"FLAMEPROBE_LOG", 0, run, "WHERE", "auto, quiet, stderr, or a file", "auto, quiet, stderr or a file's path",
-         set_log},
+        {"FLAMEPROBE_LOG", 0, run, Group::how, "WHERE", "where messages go: auto, quiet, stderr, or a file",
+         "auto, quiet, stderr or a file's path", set_log},
     };
 }
 

@@ -2,6 +2,7 @@
 // the message for a bad value, and the check of the man page. The C and C++ interfaces name theirs in flameprobe.h.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,10 +11,14 @@
 
 namespace flameprobe {
 
+/// Under which heading the usage has a setting.
+enum class SettingGroup : std::uint8_t { sampled, results, when, how };
+
 struct Setting {
     std::string_view variable;  // FLAMEPROBE_FREQ
     char letter;                // of the short option, 0: none
     bool of_attach;             // it also makes sense for a process that runs already, and is looked at from outside
+    SettingGroup group;
     std::string_view argument;  // what the usage calls the value
     std::string help;           // one line for the usage
     std::string accepted;       // completes "it takes ..."

@@ -185,7 +185,7 @@ class BadSettings(Case):
         ran = run([host("ends"), "return", "200"], self.directory, profiled(FREQUENCY=99))
         self.assertEqual((ran.returncode, ran.stdout), (6, "ending by return\n"))
         self.assertEqual(len(ran.stderr.splitlines()), 1, ran.stderr)
-        self.assertIn("FLAMEPROBE_FREQUENCY", ran.stderr)
+        self.assertIn("FLAMEPROBE_FREQUENCY='99' is not a variable of FlameProbe; did you mean FLAMEPROBE_FREQ?", ran.stderr)
 
     def test_good_values_say_nothing(self):
         ran = run([host("ends"), "return", "200"], self.directory, profiled(FREQ=199, FORMAT="folded", KERNEL="off"))

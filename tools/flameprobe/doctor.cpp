@@ -13,6 +13,11 @@ namespace {
 constexpr const char* doctor_usage =
     "Usage: flameprobe doctor [PROGRAM]\n"
     "Tells which engine and unwinder would be used here and why, what PROGRAM lacks, and the command that mends it.\n"
+    "\n"
+    "  flameprobe doctor             this machine, and what this user may do\n"
+    "  flameprobe doctor ./server    and this program: symbols, debug information, unwind tables\n"
+    "  flameprobe doctor python3     one that is found in PATH\n"
+    "\n"
     "Exit status: 0 it works, 1 nothing could be sampled, 2 wrong usage.\n";
 
 }  // namespace

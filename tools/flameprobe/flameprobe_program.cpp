@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/closest.hpp"
 #include "command_line.hpp"
 #include "commands.hpp"
 #include "memory_budget.hpp"
@@ -21,21 +22,28 @@ namespace flameprobe {
 namespace {
 
 constexpr const char* commands_usage =
-    "Usage: flameprobe run [OPTIONS] [--] COMMAND [ARGUMENTS]    run a program, get a flame graph of it\n"
-    "       flameprobe attach [-d 30s] PID                       the same of a process that runs already\n"
-    "       flameprobe bench FILE.toml [-o DIR]                  scenarios under load: CPU time per unit of work, "
-    "scaling\n"
-    "       flameprobe compare OLD NEW [--fail-above 3%]         what changed beyond noise, of benches or profiles\n"
-    "       flameprobe stat [--json] [--] COMMAND [ARGUMENTS]    what a program uses: time, switches, faults, "
-    "counters\n"
-    "       flameprobe top [PID]                                 what a running program spends its CPU time on\n"
-    "       flameprobe live PID                                  the same as a page that refreshes itself\n"
-    "       flameprobe render INPUT... -o OUTPUT                 pictures and tables of profiles, as "
-    "flameprobe-render\n"
-    "       flameprobe push --spool DIR --to URL                 send profiles to Pyroscope, Parca or a Collector\n"
-    "       flameprobe doctor [PROGRAM]                          what works here, what does not, what mends it\n"
-    "       flameprobe --version | --help\n"
-    "See flameprobe(1), and flameprobe-render(1) for what can be done with the results.\n";
+    "Usage: flameprobe COMMAND [OPTIONS]\n"
+    "Shows where a program's CPU time goes, and where its threads wait, in one sentence and a flame graph.\n"
+    "\n"
+    "  flameprobe run -- ./server                  a program from its start on, with its children\n"
+    "  flameprobe run -e cpu,offcpu -- ./server    and where its threads wait\n"
+    "  flameprobe attach -d 30s PID                one that runs already\n"
+    "\n"
+    "Profile\n"
+    "  flameprobe run [OPTIONS] [--] COMMAND [ARGUMENTS]    run a program, get a flame graph of it\n"
+    "  flameprobe attach [-d 30s] PID                       the same of a process that runs already\n"
+    "  flameprobe top [PID]                                 what a running program spends its CPU time on\n"
+    "  flameprobe live PID                                  the same as a page that refreshes itself\n"
+    "  flameprobe stat [--json] [--] COMMAND [ARGUMENTS]    what it uses: CPU time, switches, faults, counters\n"
+    "  flameprobe doctor [PROGRAM]                          what works here, what does not, what mends it\n"
+    "\n"
+    "Use profiles\n"
+    "  flameprobe render INPUT... -o OUTPUT                 pictures and tables of them, as flameprobe-render\n"
+    "  flameprobe compare OLD NEW [--fail-above 3%]         what changed beyond noise, of profiles or benches\n"
+    "  flameprobe bench FILE.toml [-o DIR]                  scenarios under load: CPU time per unit of work, scaling\n"
+    "  flameprobe push --spool DIR --to URL                 send them to Pyroscope, Parca or a Collector\n"
+    "\n"
+    "'flameprobe COMMAND --help' lists a command's options; flameprobe(1) has all of it. --version, -h, --help\n";
 
 /// A file that is opened later would else take the place of a closed standard descriptor. What is written there fails
 /// as before.

@@ -34,28 +34,36 @@ namespace flameprobe {
 namespace {
 
 std::string usage() {
+    const auto line = [](const char* name, const char* argument, const char* help) {
+        return usage_line(0, name, argument, help);
+    };
+    using Group = SettingGroup;
     std::string text =
         "Usage: flameprobe run [OPTIONS] [--] COMMAND [ARGUMENTS]\n"
-        "Runs COMMAND under the profiler, with its exit status, and ends with the path of the picture.\n"
-        "\n";
-    text += settings_usage(false);
-    const auto line = [&text](const char* name, const char* argument, const char* help) {
-        text += usage_line(0, name, argument, help);
-    };
-    line("library", "FILE", "the libflameprobe.so to load");
-    line("live", "", "serve the page while the command runs, at an address of this machine that is printed first");
-    line("open", "", "show the picture at the end, by xdg-open");
-    line("min-samples", "N", "exit status 3 and no picture if there are fewer, in all processes together");
-    line("min-rooted", "P", "likewise if less than P percent of the time is on stacks that reach their thread's start");
-    line("max-lost", "P", "likewise if more than P percent of the time was lost");
-    text += "\nPictures, as flameprobe-render(1) has them:";
-    for (std::size_t column = 80; const CommandOption<Arguments>& option : picture_options()) {
+        "Runs COMMAND under the profiler, with its exit status. Then it says what took the time, and where the "
+        "pictures are.\n"
+        "\n"
+        "  flameprobe run -- ./server                  its CPU time, and its children's\n"
+        "  flameprobe run -e cpu,offcpu -- ./server    and where its threads wait\n"
+        "  flameprobe run -e alloc -- ./server         who allocates\n";
+    text += settings_usage(Group::sampled, false) +
+            settings_usage(Group::results, false, line("open", "", "show the picture at the end, by xdg-open")) +
+            settings_usage(
+                Group::when, false,
+                line("live", "", "serve the page meanwhile, at an address of this machine that is printed first")) +
+            settings_usage(Group::how, false, line("library", "FILE", "the libflameprobe.so to load"));
+    text += "\nWhere a result is no good: exit status 3, and no picture\n" +
+            line("min-samples", "N", "if there are fewer, in all processes together") +
+            line("min-rooted", "P", "if less than P percent of the time is on stacks that reach their thread's start") +
+            line("max-lost", "P", "if more than P percent of the time was lost");
+    text += "\nPictures, as flameprobe-render(1) has them\n ";
+    for (std::size_t column = 1; const CommandOption<Arguments>& option : picture_options()) {
         const std::string name = " --" + option.name;
         if (column + name.size() > 79) column = 1, text += "\n ";
         text += name;
         column += name.size();
     }
-    return text + "\n\nEach other option sets the variable FLAMEPROBE_<NAME>, which is described in flameprobe(1).\n";
+    return text + "\n\nMost of these are variables too, as FLAMEPROBE_FREQ is --freq: flameprobe(1).\n";
 }
 
 struct RunRequest {

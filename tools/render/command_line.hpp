@@ -27,9 +27,6 @@ struct CommandOption {
     char letter = 0;  // of the short option
 };
 
-/// Of the known names the one that was probably meant; empty if none is like it.
-std::string closest(std::string_view typed, const std::vector<std::string>& known);
-
 /// A sentence on what getopt_long(3) refused with '?' or ':', and with `optopt`. `argument` is the one it read last.
 Problem refused_option(int refusal, const std::string& argument, std::span<const option> options);
 

@@ -46,6 +46,15 @@ TEST_CASE("settings are read, and other variables ignored") {
     CHECK(options.log_path == "/tmp/log");
 }
 
+TEST_CASE("an unknown variable is told with what was meant, else with all") {
+    std::vector<std::string> problems;
+    read({"FLAMEPROBE_FREK=99", "FLAMEPROBE_FROMAT=svg", "FLAMEPROBE_QUARREL=1"}, problems);
+    REQUIRE(problems.size() == 3);
+    CHECK(problems[0] == "FLAMEPROBE_FREK='99' is not a variable of FlameProbe; did you mean FLAMEPROBE_FREQ?");
+    CHECK(problems[1].ends_with("did you mean FLAMEPROBE_FORMAT?"));
+    CHECK(problems[2].find("accepted are FLAMEPROBE_FREQ, FLAMEPROBE_OUT, ") != std::string::npos);
+}
+
 TEST_CASE("sizes have units") {
     std::vector<std::string> problems;
     CHECK(read({"FLAMEPROBE_STACK=64K"}, problems).stack_bytes == 65536);
@@ -56,26 +65,45 @@ TEST_CASE("sizes have units") {
 }
 
 TEST_CASE("a bad value is named, with what is accepted, and the default stays") {
-    for (const std::string_view line : {"FLAMEPROBE_FREQ=0",         "FLAMEPROBE_FREQ=20001",
-                                        "FLAMEPROBE_FREQ=99x",       "FLAMEPROBE_FREQ=",
-                                        "FLAMEPROBE_FREQ=-1",        "FLAMEPROBE_OUT=",
-                                        "FLAMEPROBE_OUT=a%q",        "FLAMEPROBE_OUT=a%",
-                                        "FLAMEPROBE_FORMAT=svgz",    "FLAMEPROBE_FORMAT=svg,,json",
-                                        "FLAMEPROBE_ENGINE=perf",    "FLAMEPROBE_UNWIND=lbr",
-                                        "FLAMEPROBE_STACK=100",      "FLAMEPROBE_STACK=1048577",
-                                        "FLAMEPROBE_KERNEL=yes",     "FLAMEPROBE_EVENT=cpu,",
-                                        "FLAMEPROBE_EVENT=",         "FLAMEPROBE_START=yes",
-                                        "FLAMEPROBE_SIGNAL=KILL",    "FLAMEPROBE_SIGNAL=NOSUCH",
-                                        "FLAMEPROBE_DUMP_EVERY=0s",  "FLAMEPROBE_DUMP_EVERY=5d",
-                                        "FLAMEPROBE_CHILDREN=1",     "FLAMEPROBE_LOG=",
-                                        "FLAMEPROBE_MAX_SIZE=1023K", "FLAMEPROBE_MAX_SIZE=M",
-                                        "FLAMEPROBE_MAX_SIZE=1E",    "FLAMEPROBE_MAX_SIZE=99999999T",
-                                        "FLAMEPROBE_DEBUG_DIR=:",    "FLAMEPROBE_FREQUENCY=99",
-                                        "FLAMEPROBE_OFFCPU_FREQ=0",  "FLAMEPROBE_OFFCPU_MIN=1h",
-                                        "FLAMEPROBE_OFFCPU_MIN=",    "FLAMEPROBE_OFFCPU_MIN=-1us",
-                                        "FLAMEPROBE_EVENT=offcpu,x", "FLAMEPROBE_EVENT=cycles,,wall",
-                                        "FLAMEPROBE_ALLOC_BYTES=0",  "FLAMEPROBE_ALLOC_BYTES=1X",
-                                        "FLAMEPROBE_MIN_CPU=-1",     "FLAMEPROBE_MIN_CPU=1h"}) {
+    for (const std::string_view line : {"FLAMEPROBE_FREQ=0",
+                                        "FLAMEPROBE_FREQ=20001",
+                                        "FLAMEPROBE_FREQ=99x",
+                                        "FLAMEPROBE_FREQ=",
+                                        "FLAMEPROBE_FREQ=-1",
+                                        "FLAMEPROBE_OUT=",
+                                        "FLAMEPROBE_OUT=a%q",
+                                        "FLAMEPROBE_OUT=a%",
+                                        "FLAMEPROBE_FORMAT=svgz",
+                                        "FLAMEPROBE_FORMAT=svg,,json",
+                                        "FLAMEPROBE_ENGINE=perf",
+                                        "FLAMEPROBE_UNWIND=lbr",
+                                        "FLAMEPROBE_STACK=100",
+                                        "FLAMEPROBE_STACK=1048577",
+                                        "FLAMEPROBE_KERNEL=yes",
+                                        "FLAMEPROBE_EVENT=cpu,",
+                                        "FLAMEPROBE_EVENT=",
+                                        "FLAMEPROBE_START=yes",
+                                        "FLAMEPROBE_SIGNAL=KILL",
+                                        "FLAMEPROBE_SIGNAL=NOSUCH",
+                                        "FLAMEPROBE_DUMP_EVERY=0s",
+                                        "FLAMEPROBE_DUMP_EVERY=5d",
+                                        "FLAMEPROBE_CHILDREN=1",
+                                        "FLAMEPROBE_LOG=",
+                                        "FLAMEPROBE_MAX_SIZE=1023K",
+                                        "FLAMEPROBE_MAX_SIZE=M",
+                                        "FLAMEPROBE_MAX_SIZE=1E",
+                                        "FLAMEPROBE_MAX_SIZE=99999999T",
+                                        "FLAMEPROBE_DEBUG_DIR=:",
+                                        "FLAMEPROBE_OFFCPU_FREQ=0",
+                                        "FLAMEPROBE_OFFCPU_MIN=1h",
+                                        "FLAMEPROBE_OFFCPU_MIN=",
+                                        "FLAMEPROBE_OFFCPU_MIN=-1us",
+                                        "FLAMEPROBE_EVENT=offcpu,x",
+                                        "FLAMEPROBE_EVENT=cycles,,wall",
+                                        "FLAMEPROBE_ALLOC_BYTES=0",
+                                        "FLAMEPROBE_ALLOC_BYTES=1X",
+                                        "FLAMEPROBE_MIN_CPU=-1",
+                                        "FLAMEPROBE_MIN_CPU=1h"}) {
         CAPTURE(line);
         std::vector<std::string> problems;
         const auto options = read({line}, problems);

@@ -80,6 +80,22 @@ class Render(unittest.TestCase):
             self.assertIn("unrecognized option '--hlep'; did you mean '--help'?", errors.splitlines()[0])
             self.assertIn("--help'", errors.splitlines()[-1])
 
+    def test_help_begins_with_what_it_does_and_three_commands(self):
+        commands = [[FLAMEPROBE, name] for name in ("run", "attach", "bench", "compare", "stat", "top", "live", "push", "render", "doctor")]
+        for argv in ([FLAMEPROBE], *commands, [RENDER]):
+            status, text, errors = run(*argv, "--help")
+            if "is not part of this build" in errors:
+                continue
+            with self.subTest(argv[1:]):
+                self.assertEqual((status, errors), (0, ""))
+                head, _, rest = text.partition("\n\n")
+                self.assertRegex(head, r"^Usage: .*\n(       .*\n)*[A-Z]")
+                examples = rest.partition("\n\n")[0].splitlines()
+                self.assertEqual(len(examples), 3, rest)
+                for line in examples:
+                    self.assertRegex(line, "^  flameprobe")
+                self.assertLessEqual(max(map(len, text.splitlines())), 130)
+
     def test_too_few_samples_leave_no_output(self):
         output = self.path("out.svg")
         self.refuse(3, "16 samples, and --min-samples asks for 17", self.folded, "-o", output, "--min-samples", "17")

@@ -35,10 +35,12 @@ namespace {
 constexpr const char* attach_usage =
     "Usage: flameprobe attach [OPTIONS] PID\n"
     "Samples a process that was started without FlameProbe, from outside: nothing is loaded into it, and it runs on.\n"
-    "Ends after --duration, with Ctrl-C, or when the process ends; then the pictures are drawn.\n"
+    "Ends after --duration, with Ctrl-C, or when the process ends. Then it says what took the time, and draws "
+    "pictures.\n"
     "\n"
-    "  -d, --duration TIME       30s, 5m, 1h (default: until Ctrl-C)\n"
-    "      --tree                its children and theirs too, into one result\n";
+    "  flameprobe attach -d 30s PID                  its CPU time\n"
+    "  flameprobe attach -d 30s -e cpu,offcpu PID    and where its threads wait\n"
+    "  flameprobe attach -d 30s --tree PID           and its children's\n";
 
 struct AttachRequest {
     GivenSettings settings;
@@ -48,7 +50,11 @@ struct AttachRequest {
 };
 
 std::string usage() {
-    return attach_usage + settings_usage(true) + "\nThe options are those of 'flameprobe run', see flameprobe(1).\n";
+    using Group = SettingGroup;
+    const std::string more = usage_line('d', "duration", "TIME", "30s, 5m, 1h (default: until Ctrl-C)") +
+                             usage_line(0, "tree", "", "its children and theirs too, into one result");
+    return attach_usage + settings_usage(Group::sampled, true, more) + settings_usage(Group::results, true) +
+           settings_usage(Group::how, true) + "\nThe options are those of 'flameprobe run', see flameprobe(1).\n";
 }
 
 Problem take_duration(AttachRequest& request, const std::string& value) {

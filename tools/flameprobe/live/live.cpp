@@ -26,7 +26,11 @@ constexpr const char* live_usage =
     "Usage: flameprobe live [--port N] PID\n"
     "Serves the page of a program while it runs, and refreshes it, until Ctrl-C. Only this machine can reach it, and\n"
     "only with the address that is printed, which holds a secret. Of a program that is being profiled the growing\n"
-    ".fprobe is read, which costs it nothing. Another one is looked at from outside meanwhile, as by attach.\n"
+    ".fprobe is read, which costs it nothing. Another one is sampled meanwhile, as by attach.\n"
+    "\n"
+    "  flameprobe live PID                     prints the address\n"
+    "  flameprobe live --port 8000 PID         the same on this port\n"
+    "  flameprobe top PID                      the same in the terminal\n"
     "\n"
     "      --port N          on this port of 127.0.0.1 rather than on a free one\n";
 

@@ -26,14 +26,20 @@ namespace {
 
 constexpr const char* top_usage =
     "Usage: flameprobe top [--once] [PID]\n"
-    "What a program spends its CPU time on, now: threads, scopes, functions. Of one that is being profiled the\n"
-    "growing .fprobe is read, which costs it nothing. Another one is looked at from outside meanwhile, as by attach.\n"
-    "Without PID: the processes that can be looked at, by CPU time.\n"
+    "What a program spends its CPU time on, now: in one sentence, then by threads, scopes and functions. Of one that "
+    "is\n"
+    "being profiled the growing .fprobe is read, which costs it nothing. Another one is sampled meanwhile, as by "
+    "attach.\n"
+    "\n"
+    "  flameprobe top               the processes that can be looked at, by CPU time\n"
+    "  flameprobe top PID           one of them, until q\n"
+    "  flameprobe top --once PID    the same on standard output, once\n"
     "\n"
     "      --once            print all of the run so far (of 3 s, if it is not being profiled), and end\n"
     "\n"
-    "Keys: q ends, t orders by self or total, w changes the stretch of time (10 s, 60 s, all). Space stops the\n"
-    "refreshing; arrows and page keys move.\n";
+    "Keys\n"
+    "  q ends, t orders by self or total, w changes the stretch of time (10 s, 60 s, all). Space stops the\n"
+    "  refreshing; arrows and page keys move.\n";
 
 constexpr const char* help = "q quit  t self/total  w time  space pause  arrows move";
 
@@ -43,6 +49,10 @@ struct Window {
 };
 constexpr std::array windows = {Window{"last 10 s", 10'000'000'000}, Window{"last 60 s", 60'000'000'000},
                                 Window{"since the start", std::nullopt}};
+
+constexpr std::uint64_t enough_ns = 3 * ns_per_second;
+constexpr const char* seen_for_text = "seen for 3 s";
+constexpr std::size_t rows_at_once = 30;  // what a person reads
 
 volatile sig_atomic_t interrupted = 0;
 
@@ -143,7 +153,8 @@ private:
     void show() {
         options_.columns = screen_.columns();
         options_.rows = screen_.rows() - std::min<std::size_t>(screen_.rows(), 1);
-        options_.window = windows[window_].text;
+        const bool all = !windows[window_].ns;
+        options_.window = all && before_ns_ ? "since the first look" : windows[window_].text;
         std::vector<TopLine> lines;
         if (profile_) {
             options_.first = std::min(options_.first, profile_->functions.empty() ? 0 : profile_->functions.size() - 1);
@@ -167,7 +178,6 @@ private:
 /// For three seconds, or until the process ends. Its profile is opened as soon as there is one, since it is gone with
 /// the process.
 void let_it_run(const Recorder& recorder, GrowingProfile& growing) {
-    constexpr std::uint64_t enough_ns = 3 * ns_per_second;
     constexpr int between_looks_ms = 20;
     pollfd life{recorder.life().get(), 0, 0};
     const std::uint64_t end = monotonic_ns() + enough_ns;
@@ -179,7 +189,10 @@ int print_once(pid_t pid, const std::optional<Recorder>& recorder, std::optional
     if (recorder) let_it_run(*recorder, growing);
     const auto profile = read_all(growing, std::nullopt);
     if (!profile) return complain(1, why_nothing(growing, profile.error(), before_ns));
-    TopOptions options{.columns = 200, .rows = 60, .window = "since the start", .running = growing.running()};
+    TopOptions options{.columns = 200,
+                       .rows = rows_at_once,
+                       .window = recorder ? seen_for_text : windows.back().text,
+                       .running = growing.running()};
     for (const TopLine& line : top_view(*profile, options)) print_text(stdout, line.text + "\n");
     return std::fflush(stdout) == 0 ? 0 : complain(1, "standard output cannot be written");
 }

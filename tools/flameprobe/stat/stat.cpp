@@ -39,10 +39,17 @@ constexpr const char* stat_usage =
     "Runs COMMAND, with its exit status, and prints what it and its children used. Needs no privilege and no perf.\n"
     "With -p: what a process that runs already uses, without its children, until Ctrl-C or its end.\n"
     "\n"
-    "  -p, --pid PID         the process; nothing is loaded into it\n"
+    "  flameprobe stat -- make -j4              CPU time, memory, faults, switches, counters\n"
+    "  flameprobe stat -e offcpu -- ./server    and how long and how often its threads wait\n"
+    "  flameprobe stat -d 30s -p PID            of a process that runs already\n"
+    "\n"
+    "What is measured\n"
+    "  -p, --pid PID         this process; nothing is loaded into it\n"
     "  -d, --duration TIME   with -p: ends after TIME, such as 30s\n"
     "  -e, --event LIST      with offcpu in it, also how long and how often threads wait, by system call:\n"
     "                        FlameProbe is loaded into COMMAND for that. Default: FLAMEPROBE_EVENT\n"
+    "\n"
+    "Output\n"
     "      --json            as JSON\n"
     "  -o, --out FILE        to FILE instead of standard error\n";
 
