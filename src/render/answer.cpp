@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::uint64_t few_hits = 30, least_hits = 5, enough_hits = 100;
 constexpr std::size_t longest_in_sentence = 32, most_stories = 3;
+constexpr std::string_view too_few_text = " too few for an answer";
 
 double share(std::uint64_t part, std::uint64_t whole) {
     return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
@@ -26,7 +27,7 @@ double share(std::uint64_t part, std::uint64_t whole) {
 
 /// Says how long to run, rather than what few samples would.
 std::string too_few(const NamedProfile& profile, std::uint64_t hits) {
-    std::string text = samples_text(hits) + (hits == 1 ? " is" : " are") + " too few for an answer";
+    std::string text = samples_text(hits) + (hits == 1 ? " is" : " are") + std::string(too_few_text);
     const std::uint64_t frequency = profile.run.frequency_asked;
     if (!profile.has_run || frequency == 0 || counts_passed_time(profile.run) || profile.run.period_ns == 0)
         return text;
@@ -90,7 +91,8 @@ private:
                     text += "the system call ";
                 return text + story.name;
             case StoryPart::Kind::nameless:
-                return text + "code of " + in_sentence(story.name) + " without names";
+                return text + (story.name == jit_code ? story.name : "code of " + in_sentence(story.name)) +
+                       " without names";
             case StoryPart::Kind::function:
                 break;
             case StoryPart::Kind::itself:
@@ -100,8 +102,10 @@ private:
         }
         text += in_sentence(story.name);
         if (stories_.has_own_code() || story.path.empty()) return text;
-        const std::string file = nameless_file(profile_, story.path.back());
-        return file.find(".so") == file.npos ? text : text + " (" + in_sentence(file) + ")";
+        std::string file = nameless_file(profile_, story.path.back());
+        if (file.find(".so") == file.npos || file == said_file_) return text;
+        said_file_ = file;
+        return text + " (" + in_sentence(file) + ")";
     }
     std::string callers(const Story& story) const {
         if (story.path.size() < 2) return {};
@@ -165,6 +169,7 @@ private:
     const NamedProfile& profile_;
     StoryTeller stories_;
     bool said_call_ = false;
+    std::string said_file_;
 };
 
 /// Who allocates: the nearest function of the program's own.
@@ -233,6 +238,9 @@ std::vector<Answer> answers(const NamedProfile& profile) {
     };
     add(profile);
     std::ranges::for_each(profile.others, add);
+    // What says how long to run comes behind what answers.
+    std::ranges::stable_partition(
+        all, [](const Answer& one) { return one.sentence.find(too_few_text) == std::string::npos; });
     return all;
 }
 

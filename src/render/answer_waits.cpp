@@ -9,6 +9,7 @@
 #include "render/answer.hpp"
 #include "render/describe.hpp"
 #include "render/function_totals.hpp"
+#include "render/idle_waits.hpp"
 #include "render/kernel_work.hpp"
 #include "render/plain_name.hpp"
 #include "render/run_facts.hpp"
@@ -34,9 +35,12 @@ struct Waits {
 
 class WaitTeller {
 public:
-    explicit WaitTeller(const NamedProfile& profile) : profile_(profile), stories_(profile) {
+    explicit WaitTeller(const NamedProfile& profile)
+        : profile_(profile), stories_(profile), idle_(profile, stories_), calls_(calls_of_one_kind(profile)) {
         for (FunctionId id = 0; id < profile.functions.size(); ++id)
             if (stories_.has_own_code() && stories_.may_tell(id)) own_.insert(profile.functions[id].name);
+        for (const NamedCount& count : profile.counts)
+            if (count.node != 0 && wait_cause(profile, count.node).kind == WaitKind::idle) idle_.add(count);
         for (const NamedCount& count : profile.counts) add(count);
         if (profile.run.event != event_name::wall)
             for (const ThreadAccount& account : profile.summary.threads)
@@ -55,20 +59,21 @@ public:
             const Waits& one = list[at];
             if (is_told[at] || one.kind == WaitKind::not_known || !is_known(one) || !is_part(one.weight, least_share))
                 continue;
-            std::string more = std::string(comma) + whole_percent(one.weight, all_) + " " + told_of(one, true);
-            std::vector<std::size_t> of_it{at};
-            if (columns(text + more) > longest_answer) {  // then without the place, for all places
-                const std::string brief = told_of(one, false);
+            // Where there is no room, for all places together.
+            for (const Detail detail : {Detail::place, Detail::holder, Detail::reason}) {
+                const std::string told = told_of(one, detail);
                 std::uint64_t sum = one.weight;
+                std::vector<std::size_t> of_it{at};
                 for (std::size_t next = at + 1; next < list.size(); ++next)
-                    if (!is_told[next] && told_of(list[next], false) == brief)
+                    if (!is_told[next] && told_of(list[next], detail) == told)
                         sum += list[next].weight, of_it.push_back(next);
-                more = std::string(comma) + whole_percent(sum, all_) + " " + brief;
+                const std::string more = std::string(comma) + whole_percent(sum, all_) + " " + told;
                 if (columns(text + more) > longest_answer) continue;
+                for (const std::size_t index : of_it) is_told[index] = true;
+                text += more;
+                comma = ", ";
+                break;
             }
-            for (const std::size_t told : of_it) is_told[told] = true;
-            text += more;
-            comma = ", ";
         }
         return text;
     }
@@ -78,7 +83,7 @@ public:
         for (const Waits& one : in_order()) {
             // How long threads had no CPU is the kernel's account, whatever was seen of it.
             if (!is_known(one) && one.kind != WaitKind::preempted) continue;
-            std::string sentence = told_of(one, true);
+            std::string sentence = told_of(one, Detail::place);
             const auto same = std::ranges::find(list, sentence, &WaitReason::sentence);
             if (same != list.end())
                 same->ns += one.weight;
@@ -92,10 +97,19 @@ public:
     }
 
 private:
+    /// How much is told of a wait; of a lock that another thread holds the holder without its function, too.
+    enum class Detail : std::uint8_t { place, holder, reason };
+
     std::vector<Waits> in_order() const {
         std::vector<Waits> list;
         for (const auto& [key, waits] : waits_) list.push_back(waits);
-        const auto place = [](const Waits& one) { return std::max(one.kind, WaitKind::process); };
+        // A program sleeps where it was told to, and a little of anything explains little.
+        const auto place = [this](const Waits& one) {
+            if (one.kind == WaitKind::sleep || one.kind == WaitKind::process) return WaitKind::others;
+            return one.kind <= WaitKind::others && is_part(one.weight, long_wait)
+                       ? WaitKind::lock
+                       : std::max(one.kind, WaitKind::others);
+        };
         std::ranges::stable_sort(list, [&](const Waits& a, const Waits& b) {
             return place(a) != place(b) ? place(a) < place(b) : a.weight > b.weight;
         });
@@ -109,12 +123,21 @@ private:
     void add(const NamedCount& count) {
         if (count.weight == 0 || count.node == 0) return;
         threads_.insert(count.thread);
-        const WaitCause cause = wait_cause(profile_, count.node);
+        WaitCause cause = wait_cause(profile_, count.node);
+        NodeId place = count.node;
+        if (cause.kind == WaitKind::idle && idle_.is_in_work(count.node)) {
+            cause.kind = WaitKind::others;
+            place = idle_.place(count.node);
+        }
+        if (const auto known = calls_.find(cause.call); known != calls_.end() && cause.kind == WaitKind::file) {
+            cause.kind = WaitKind::network;
+            cause.call = known->second;
+        }
         if (cause.kind == WaitKind::none) {
             ran_ += count.weight;
             return;
         }
-        std::string where = cause.held != 0 ? holder_of(cause, count.node) : own_caller(count.node);
+        std::string where = cause.held != 0 ? holder_of(cause, count.node) : own_caller(count.node, place);
         Waits& waits = waits_[{cause.kind, cause.held != 0 ? cause.lock : cause.call, where}];
         waits.kind = cause.kind;
         waits.what = cause.held != 0 ? cause.lock : cause.call;
@@ -122,8 +145,8 @@ private:
         waits.weight += count.weight;
         waits.looks += count.hits;
     }
-    std::string own_caller(NodeId leaf) const {
-        const NodeId node = stories_.teller_of(leaf);
+    std::string own_caller(NodeId leaf, NodeId from) const {
+        const NodeId node = stories_.teller_of(from);
         if (node == 0 ||
             is_wrapper_of(profile_.name(profile_.nodes[node].frame), profile_.name(profile_.nodes[leaf].frame)))
             return {};  // a function of libc, where the program has no names
@@ -138,13 +161,15 @@ private:
         }
         return in_sentence(cause.holder);
     }
-    static std::string told_of(const Waits& waits, bool whole) {
-        const std::string in = whole && !waits.where.empty() ? " in " + waits.where : "";
+    static std::string told_of(const Waits& waits, Detail detail) {
+        const std::string in = detail == Detail::place && !waits.where.empty() ? " in " + waits.where : "";
         switch (waits.kind) {
             case WaitKind::lock: {
                 if (waits.what.empty() || waits.what == "futex") return "waited for a lock" + in;
                 const std::string lock = "waited for `" + in_sentence(waits.what) + "`";
-                return whole ? lock + ", held by " + waits.where : lock;
+                const std::string& who = waits.where;
+                if (detail == Detail::reason) return lock;
+                return lock + ", held by " + (detail == Detail::place ? who : who.substr(0, who.find(" in ")));
             }
             case WaitKind::sleep:
                 return "slept" + in;
@@ -169,6 +194,8 @@ private:
 
     const NamedProfile& profile_;
     const StoryTeller stories_;
+    IdleWaits idle_;
+    const std::map<std::string, std::string> calls_;  // "read of a socket", of "read"
     std::set<StringId> own_;  // names of the program's own functions, which holders have without their files
     std::set<ThreadId> threads_;
     std::map<std::tuple<WaitKind, std::string, std::string>, Waits> waits_;

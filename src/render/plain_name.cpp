@@ -137,7 +137,7 @@ std::string plain_name(const NamedProfile& profile, FunctionId function) {
 
 std::string nameless_file(const NamedProfile& profile, FunctionId function) {
     const std::string_view name = profile.strings.view(profile.functions[function].name);
-    if (name == nameless_jit_code) return "JIT code";
+    if (name == nameless_jit_code) return std::string(jit_code);
     const std::string file = module_name(profile, profile.strings.view(profile.functions[function].module));
     // CPython's modules have the interpreter's version and the machine in their names.
     if (const std::size_t tag = file.find(".cpython-"); tag != file.npos)

@@ -19,7 +19,8 @@ bool is_closure_of(std::string_view name, std::string_view function);
 /// Clean text: "memcpy" of "__memcpy_avx_unaligned_erms", "format!" of "alloc::fmt::format::format_inner", "main" of
 /// "main::{lambda()#1}::operator()() const"; others' short names.
 std::string plain_name(const NamedProfile& profile, FunctionId function);
-/// The file of code that has no name: "libz.so.1.2.13"; a program's as it is called.
+inline constexpr std::string_view jit_code = "JIT code";
+/// The file of code that has no name: "libz.so.1.2.13"; a program's as it is called; `jit_code`.
 std::string nameless_file(const NamedProfile& profile, FunctionId function);
 
 }  // namespace flameprobe

@@ -101,12 +101,6 @@ constexpr std::array<std::string_view, 4> foreign_sources = {"/.cargo/registry/"
 constexpr std::array<std::string_view, 12> interpreters = {"node",   "java", "python", "perl",    "ruby",     "php",
                                                            "luajit", "lua",  "dotnet", "Rscript", "beam.smp", "julia"};
 
-bool is_interpreter(std::string_view program) {
-    return std::ranges::any_of(interpreters, [&](std::string_view one) {
-        return program.starts_with(one) && program.find_first_not_of("0123456789.", one.size()) == program.npos;
-    });
-}
-
 /// `<alloc::vec::Vec<T> as core::ops::Drop>::drop` begins with the text in its brackets.
 std::string_view without_bracket(std::string_view name) {
     while (name.starts_with('<') || name.starts_with('&')) name.remove_prefix(1);
@@ -180,6 +174,12 @@ private:
 };
 
 }  // namespace
+
+bool is_interpreter(std::string_view program) {
+    return std::ranges::any_of(interpreters, [&](std::string_view one) {
+        return program.starts_with(one) && program.find_first_not_of("0123456789.", one.size()) == program.npos;
+    });
+}
 
 const RoleLook& look_of(Role role) {
     static constexpr std::array<RoleLook, 10> looks = {{{Role::own, "own code", 'u', 'v'},

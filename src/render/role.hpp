@@ -23,6 +23,9 @@ enum class Role : std::uint8_t {
     held,       // waits for a lock: what its holder does
 };
 
+/// Whether a program by this name runs other programs: "python3.11".
+bool is_interpreter(std::string_view program);
+
 /// How a role is called, and the letters of its colours' classes (palette.hpp).
 struct RoleLook {
     Role role;

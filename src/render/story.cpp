@@ -55,6 +55,8 @@ StoryTeller::StoryTeller(const NamedProfile& profile)
     known_ = weight_ - notes;
     own_ = is_part(own, some_own, known_);
     if (!own_) tell(Role::library);
+    for (const Function& function : profile.functions)
+        if (is_dispatch(profile.strings.view(function.name))) interpreters_.insert(function.module);
 }
 
 void StoryTeller::Weights::sum_up(const std::vector<NamedNode>& nodes) {
@@ -87,6 +89,8 @@ std::optional<Story> StoryTeller::next(std::uint64_t least_hits) {
                 callees.add(part);
             } else if (auto own = function ? below(part, story.path) : std::nullopt; own && own->hits >= least_hits) {
                 callees.add(std::move(*own));
+            } else if (auto named = named_below(part, story.path); !named.empty()) {
+                for (StoryPart& one : named) callees.add(std::move(one));
             } else if (other == nullptr) {
                 other = &part;
             }

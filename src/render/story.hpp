@@ -57,6 +57,8 @@ private:
     std::vector<StoryPart> parts_of(const std::vector<NodeId>& nodes, const Path& path) const;
     StoryPart part_at(NodeId node) const;
     std::optional<StoryPart> below(const StoryPart& library, const Path& path) const;
+    std::vector<StoryPart> named_below(const StoryPart& nameless, const Path& path) const;
+    bool is_of_interpreter(FunctionId id) const;
     bool leads_on(NodeId node, const Path& path) const;
     bool is_other_library(FunctionId id, const Path& path) const;
     std::string work_of_kernel(NodeId node) const;
@@ -74,7 +76,8 @@ private:
     const NamedProfile& profile_;
     std::vector<Role> roles_;
     std::vector<FunctionId> shown_;
-    std::vector<bool> tells_;  // of each function
+    std::vector<bool> tells_;          // of each function
+    std::set<StringId> interpreters_;  // files of functions that only call others for an interpreter
     std::vector<NodeId> child_, sibling_;
     struct Weights {  // by node
         std::vector<std::uint64_t> self, self_hits, total, total_hits;

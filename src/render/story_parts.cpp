@@ -14,7 +14,7 @@ namespace {
 
 constexpr double leads_back = .6;  // of a library's function in code that it calls back
 constexpr double only = .8;        // of a function of libc in one system call
-constexpr std::string_view the_kernel = "the kernel";
+constexpr std::string_view the_kernel = "the kernel", the_interpreter = "the interpreter";
 
 }  // namespace
 
@@ -41,6 +41,13 @@ bool StoryTeller::is_other_library(FunctionId id, const Path& path) const {
     const auto module = [&](FunctionId of) { return profile_.functions[of].module; };
     return profile_.strings.view(module(id)).find(".so") != std::string_view::npos &&
            std::ranges::none_of(path, [&](FunctionId before) { return module(before) == module(id); });
+}
+
+/// Whether it only calls others for an interpreter, or is the interpreter's without a name.
+bool StoryTeller::is_of_interpreter(FunctionId id) const {
+    const std::string_view name = profile_.strings.view(profile_.functions[id].name);
+    if (roles_[id] != Role::own && roles_[id] != Role::library) return false;
+    return is_dispatch(name) || (is_stand_in(name) && interpreters_.contains(profile_.functions[id].module));
 }
 
 std::string StoryTeller::work_of_kernel(NodeId node) const {
@@ -102,6 +109,9 @@ StoryPart StoryTeller::part_at(NodeId node) const {
     } else if (role != Role::own && role != Role::library) {
         part.kind = StoryPart::Kind::note;
         part.name = name;
+    } else if (is_stand_in(name) && is_of_interpreter(id)) {
+        part.kind = StoryPart::Kind::call;
+        part.name = the_interpreter;
     } else if (is_stand_in(name)) {
         part.kind = StoryPart::Kind::nameless;
         part.name = nameless_file(profile_, id);
@@ -132,7 +142,9 @@ std::vector<StoryPart> StoryTeller::parts_of(const std::vector<NodeId>& nodes, c
         open.pop_back();
         const bool is_function = node != 0 && is_stand_in(profile_.name(profile_.nodes[node].frame)) &&
                                  roles_[profile_.function_of(node)] != Role::note;
-        if (is_function)
+        if (node != 0 && is_of_interpreter(profile_.function_of(node)))
+            itself(node, StoryPart::Kind::call, std::string(the_interpreter));
+        else if (is_function)
             itself(node, StoryPart::Kind::nameless, std::string(nameless_file(profile_, profile_.function_of(node))));
         else
             itself(node, StoryPart::Kind::itself, {});
@@ -163,6 +175,28 @@ std::optional<StoryPart> StoryTeller::below(const StoryPart& library, const Path
     std::vector<StoryPart> found = parts.take();
     if (found.empty() || !is_part(found.front().weight, leads_back, library.weight)) return std::nullopt;
     return std::move(found.front());
+}
+
+/// The functions with names that code of a library without names mostly calls in the same file.
+std::vector<StoryPart> StoryTeller::named_below(const StoryPart& nameless, const Path& path) const {
+    if (nameless.kind != StoryPart::Kind::nameless || nameless.alone) return {};
+    Parts parts;
+    for (std::vector<NodeId> open = nameless.nodes; !open.empty();) {
+        const NodeId node = open.back();
+        open.pop_back();
+        const StringId module = profile_.function(node).module;
+        each_callee(node, [&](NodeId callee) {
+            if (profile_.function(callee).module != module) return;
+            if (tells_[profile_.function_of(callee)] && !leads_on(callee, path))
+                parts.add(part_at(callee));
+            else
+                open.push_back(callee);
+        });
+    }
+    std::vector<StoryPart> found = parts.take();
+    std::uint64_t named = 0;
+    for (const StoryPart& one : found) named += one.kind == StoryPart::Kind::function ? one.weight : 0;
+    return is_part(named, leads_back, nameless.weight) ? std::move(found) : std::vector<StoryPart>();
 }
 
 }  // namespace flameprobe

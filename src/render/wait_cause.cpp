@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "outside/counters.hpp"
 #include "profile/counters.hpp"
 #include "profile/model.hpp"
 #include "render/describe.hpp"
@@ -39,7 +40,36 @@ constexpr std::array<std::string_view, 13> locking = {"pthread_mutex_lock",
                                                       "__pthread_mutex_lock_full",
                                                       "pthread_mutex_timedlock"};
 
+constexpr double nearly_always = .9;
+/// How names of the kernel's functions begin in which these wait.
+constexpr std::array<std::string_view, 8> in_sockets = {"unix_stream", "unix_dgram", "sk_wait", "sk_stream",
+                                                        "__skb_wait",  "skb_wait",   "inet_",   "tcp_"};
+constexpr std::array<std::string_view, 4> in_pipes = {"anon_pipe", "pipe_", "fifo_", "wait_for_partner"};
+
+bool begins_as_one_of(std::string_view name, const auto& begins) {
+    return std::ranges::any_of(begins, [&](std::string_view begin) { return name.starts_with(begin); });
+}
+
 }  // namespace
+
+std::map<std::string, std::string> calls_of_one_kind(const NamedProfile& profile) {
+    constexpr std::array<std::string_view, 8> any_file = {"read",    "write",    "readv",    "writev",
+                                                          "preadv2", "pwritev2", "sendfile", "splice"};
+    std::map<std::string, std::string> found;
+    for (const BlockedCall& call : blocked_calls(profile.summary.counters)) {
+        if (!is_one_of(call.call, any_file)) continue;
+        std::uint64_t socket = 0, pipe = 0;
+        for (const auto& [channel, ns] : call.channels)
+            if (begins_as_one_of(channel, in_sockets))
+                socket += ns;
+            else if (begins_as_one_of(channel, in_pipes))
+                pipe += ns;
+        const double least = nearly_always * static_cast<double>(call.ns);
+        if (call.ns != 0 && static_cast<double>(socket) >= least) found[call.call] = call.call + " of a socket";
+        if (call.ns != 0 && static_cast<double>(pipe) >= least) found[call.call] = call.call + " of a pipe";
+    }
+    return found;
+}
 
 std::string short_lock_name(std::string_view lock) { return clean_text(short_name(lock)); }
 

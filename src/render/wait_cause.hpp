@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ enum class WaitKind : std::uint8_t {
     network,
     sleep,
     process,  // for the end of another
+    others,   // in the midst of work, as idle: idle_waits.hpp
     idle,     // for work: epoll_wait, condition variables, joins
     not_known,
     preempted,
@@ -24,11 +26,15 @@ enum class WaitKind : std::uint8_t {
 
 struct WaitCause {
     WaitKind kind = WaitKind::none;
-    std::string call;    // the system call
+    std::string call;    // the system call; "read of a socket", where its kind is known
     std::string lock;    // short; empty: it is not known
     std::string holder;  // the thread
     NodeId held = 0;     // the note that says so, below it the waiter's frames
 };
+
+/// Of calls like read(2) the names with what they nearly always waited for, by where in the kernel that was: "read of a
+/// socket". From the profile's counters.
+std::map<std::string, std::string> calls_of_one_kind(const NamedProfile& profile);
 
 /// Of a stack of waiting time, or of both (wall), by its leaf.
 WaitCause wait_cause(const NamedProfile& profile, NodeId leaf);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "profile/model.hpp"
+#include "profile/names.hpp"
 #include "render/text.hpp"
 
 namespace flameprobe {
@@ -20,6 +21,8 @@ struct Missing {
             if (leaf == "[lost]") lost += count.weight;
             const std::string_view before = outermost_note(profile, count.node);
             if (before == note_text(Note::truncated)) truncated += count.weight;
+            if (before == note_text(Note::truncated) && is_made_code(profile, count.node))
+                truncated_made += count.weight;
             if (before == read_later_note) read_later += count.weight;
             if (leaf == "[not sampled]") not_sampled += count.weight;
             if (leaf.starts_with("[kernel")) kernel += count.weight;
@@ -38,6 +41,13 @@ struct Missing {
                 note = name;
         return note;
     }
+    /// Whether the stack's outermost frame is of code that was made at run time.
+    static bool is_made_code(const NamedProfile& profile, NodeId node) {
+        NodeId outermost = 0;
+        for (; node != 0; node = profile.nodes[node].parent)
+            if (profile.function(node).kind == FrameKind::user) outermost = node;
+        return outermost != 0 && profile.name(profile.nodes[outermost].frame) == nameless_jit_code;
+    }
     /// The share as text if it is more than one in `least`, else empty.
     std::string much(std::uint64_t part, std::uint64_t least = 10) const {
         return part > all / least ? round_share(static_cast<double>(part), static_cast<double>(all)) : "";
@@ -48,7 +58,8 @@ struct Missing {
             ->first;
     }
 
-    std::uint64_t all = 0, lost = 0, truncated = 0, read_later = 0, not_sampled = 0, kernel = 0, unnamed = 0;
+    std::uint64_t all = 0, lost = 0, truncated = 0, truncated_made = 0, read_later = 0, not_sampled = 0, kernel = 0,
+                  unnamed = 0;
     std::map<std::string, std::uint64_t> by_file;  // of functions without names
 };
 
@@ -61,6 +72,10 @@ std::string what_would_be_better(const NamedProfile& profile, std::uint64_t samp
     if (const auto share = missing.much(missing.lost, twentieth); !share.empty())
         return "better: " + share +
                " of the time is [lost], since there was no room for samples; a lower -F loses less";
+    // Frames of such code need frame pointers, which the flag for names brings along.
+    if (!names.empty() && missing.truncated_made > missing.all / twentieth &&
+        missing.truncated_made > missing.truncated / 2)
+        return "better: " + names;
     if (const auto share = missing.much(missing.truncated, twentieth); !share.empty())
         return "better: " + share +
                " of the time is [truncated], in stacks deeper than their copy or without unwind tables; "

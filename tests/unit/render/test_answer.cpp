@@ -26,6 +26,7 @@ NamedProfile kept(const std::string& name) {
 /// What a person says who knows the program, and has looked at its picture.
 const std::map<std::string, std::string> right = {
     {"bash", "67 % bash × 122, 33 % sed × 300; 37 % in command_substitute (mostly make_child)"},
+    {"cache-waits", "of 10 threads' 30 s 2 % ran; 34 % waited for `cache`, held by janitor, 39 % slept"},
     {"faults", "86 % in fill, called by frame: mostly page faults (80 %), 14 % in the system call munmap"},
     {"files-waits", "of 1 thread's 3.08 s 83 % ran; 16 % in fsync, called by commit"},
     {"files", "89 % in compute"},
@@ -40,14 +41,17 @@ const std::map<std::string, std::string> right = {
     {"node", "54 % in …JsonParser::ParseJsonValue, 40 % in …JsonStringifier::Serialize_"},
     {"openssl", "60 % in SHA256_Update (libcrypto.so.3)"},
     {"perl", "28 % in Perl_hv_common"},
-    {"pool-waits", "of 8 threads' 24 s 2 % ran; 22 % slept in main, 10 % in read, called by ask_backend"},
+    {"pool-waits", "of 8 threads' 24 s 2 % ran; 10 % in read, called by ask_backend, 22 % slept in main"},
+    {"postgres-waits", "of 14 threads' 45 s 2 % ran; 17 % in epoll_wait, called by ProcSleep, 14 % had no CPU"},
     {"proxy", "98 % in proxy::proxy::checksum, called by proxy::proxy::relay: mostly format! (72 %)"},
-    {"python-waits", "of 21 threads' 2.71 s 2 % ran; 48 % slept, 45 % waited for other processes"},
+    {"pyext", "52 % in mix (fastagg.so), 40 % in the interpreter"},
+    {"python-waits", "of 21 threads' 2.71 s 2 % ran; 48 % slept, 47 % waited for other processes"},
     {"python", "94 % in code of _json.so without names"},
     {"quick", "99 % in quick"},
     {"redis-waits", "of 3 threads' 5.71 s 24 % ran; 50 % idle, 24 % idle in epoll_wait"},
     {"redis", "66 % in _writeToClient, called by writeToClient: mostly write (65 %)"},
     {"regex", "65 % in std::__detail::_Executor::_M_dfs, 33 % in main"},
+    {"rsa", "47 % in BN_mod_exp_mont (libcrypto.so.3), 45 % in BN_mod_exp_mont_consttime_x2"},
     {"sort", "56 % in memcmp (libc.so.6), 14 % in code of sort without names"},
     {"split", "60 % in simulate, called by step, 28 % in rank, 11 % in trig"},
     {"sqlite", ">99 % in sqlite3VdbeExec (libsqlite3.so.0.8.6), called by sqlite3_step"},
@@ -80,11 +84,46 @@ TEST_CASE("what threads waited for is a list of sentences, what can be changed b
           "39 % waited for `big`, held by worker-2 in rebuild\n25 % slept in main\n14 % slept in rebuild\n"
           "20 % idle in main\n1 % had no CPU\n");
     CHECK(told("pool-waits") ==
-          "22 % slept in main\n10 % in read, called by ask_backend\n2 % in read, called by main\n"
+          "10 % in read, called by ask_backend\n22 % slept in main\n2 % in read, called by main\n"
           "64 % idle in Queue::pop\n1 % had no CPU\n");
     CHECK(told("redis-waits") == "50 % idle\n24 % idle in epoll_wait\n1 % had no CPU\n");
     CHECK(told("python-waits") == "48 % slept\n47 % waited for other processes\n1 % had no CPU\n");
     CHECK(wait_reasons(kept("table")).empty());
+}
+
+TEST_CASE("a wait in the midst of work is no wait for work") {
+    std::string first;
+    for (const WaitReason& one : wait_reasons(kept("postgres-waits"))) {
+        CHECK(one.sentence.find("idle in ProcSleep") == std::string::npos);
+        first += first.empty() ? one.sentence : "";
+    }
+    CHECK(first == "in epoll_wait, called by ProcSleep");
+}
+
+TEST_CASE("of calls on any file it is told what they nearly always waited for") {
+    test::ProfileOf made;
+    made.stack({"t:t", "main", "asks", "n:read"}, 60).stack({"t:t", "main", "idle_loop", "n:poll"}, 40);
+    NamedProfile& profile = made.profile;
+    profile.has_run = true;
+    profile.run.event = "offcpu";
+    profile.run.event_kind = "waiting time";
+    const std::string begin = "of 1 thread's 0.1 µs 0 % ran; ";
+    CHECK(answer(profile) == begin + "60 % in read, called by asks, 40 % idle in poll");
+    profile.summary.counters = {{"blocked in read: ns", 100}, {"blocked in read: ns at unix_stream_read_generic", 95}};
+    CHECK(answer(profile) == begin + "60 % in read of a socket, called by asks");
+    profile.summary.counters = {{"blocked in read: ns", 100}, {"blocked in read: ns at anon_pipe_read", 50}};
+    CHECK(answer(profile) == begin + "60 % in read, called by asks, 40 % idle in poll");
+}
+
+TEST_CASE("what answers comes before what says how long to run") {
+    test::ProfileOf made;
+    made.stack({"t:t", "main", "work"}, 9);
+    made.profile.run.event = "cpu-clock";
+    made.profile.others.push_back(kept("locks-waits"));
+    const std::vector<Answer> all = answers(made.profile);
+    REQUIRE(all.size() == 2);
+    CHECK(all[0].event == "offcpu");
+    CHECK(all[1].sentence == "9 samples are too few for an answer");
 }
 
 TEST_CASE("the answer's figures are those of the table of functions") {
