@@ -4,7 +4,7 @@ namespace flameprobe {
 
 namespace {
 
-constexpr std::size_t deeper = 2;
+constexpr std::size_t levels_deeper = 2;
 constexpr std::uint64_t least_looks_at_loop = 5;
 constexpr double least_of_loop = .01;
 
@@ -42,7 +42,7 @@ bool IdleWaits::is_in_work(NodeId leaf) const {
         weight += sum.weight;
         looks += sum.looks;
         if (looks >= least_looks_at_loop && static_cast<double>(weight) >= least_of_loop * static_cast<double>(all))
-            return depth(leaf) >= loop + deeper;
+            return depth(leaf) >= loop + levels_deeper;
     }
     return false;
 }
