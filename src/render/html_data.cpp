@@ -1,6 +1,8 @@
 
 #include <zlib.h>
 
+#include <algorithm>
+#include <array>
 #include <cctype>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -144,14 +146,17 @@ bool has_name(std::string_view sentence, std::string_view name) {
 
 /// The functions that the answer names: {name: [numbers]}.
 Json named_json(const NamedProfile& profile, const PageNumbers& numbers, std::string_view sentence) {
-    constexpr std::size_t least = 3;  // "in" and "by" are words
+    constexpr std::size_t least = 3;  // "in" and "by" are words, as are these
+    constexpr std::array<std::string_view, 8> words = {"call",   "called", "code",   "mostly",
+                                                       "system", "names",  "waited", "idle"};
     const std::vector<FunctionId> shown = shown_functions(profile);
     std::set<FunctionId> used;
     for (NodeId node = 1; node < profile.nodes.size(); ++node) used.insert(shown[profile.function_of(node)]);
     Json named = Json::object();
     for (const FunctionId id : used) {
         const std::string name = in_sentence(plain_name(profile, id));
-        if (name.size() >= least && has_name(sentence, name)) named[name].push_back(numbers.number_of[id]);
+        if (name.size() >= least && std::ranges::find(words, name) == words.end() && has_name(sentence, name))
+            named[name].push_back(numbers.number_of[id]);
     }
     return named;
 }

@@ -118,6 +118,32 @@ TEST_CASE("the same profile gives the same page") {
     CHECK(html_of(test::demo_profile()) == html_of(test::demo_profile()));
 }
 
+TEST_CASE("the functions that the answer names are known by their numbers, words of the sentence are none") {
+    ProfileOf made;
+    made.folded("t:redis;main;call;send 60\nt:redis;main;call 4\nt:redis;main;k:entry_SYSCALL_64;k:epoll_wait 40\n");
+    const auto facts = PageContent(html_of(made.profile)).facts;
+    const std::string sentence = facts["answer"];
+    CHECK(sentence.find("send") != std::string::npos);
+    const auto& names = facts["functions"]["name"];
+    REQUIRE(facts["named"].contains("send"));
+    CHECK(names[facts["named"]["send"][0].get<std::size_t>()] == "send");
+    CHECK_FALSE(facts["named"].contains("call"));
+}
+
+TEST_CASE("a page says of which files the source is there") {
+    ProfileOf made;
+    made.folded("t:server;here 9\nt:server;elsewhere 1\nt:server;relative 1\n");
+    for (Function& function : made.profile.functions) {
+        const std::string name(made.profile.strings.view(function.name));
+        function.file = made.profile.strings.intern(name == "here"        ? "/proc/self/exe"
+                                                    : name == "elsewhere" ? "/none"
+                                                                          : "x.cpp");
+    }
+    const auto facts = PageContent(html_of(made.profile)).facts;
+    REQUIRE(facts["here"].size() == 1);
+    CHECK(facts["files"][facts["here"][0].get<std::size_t>()] == "/proc/self/exe");
+}
+
 TEST_CASE("the source in a page is the first event's") {
     NamedProfile profile = test::demo_profile();
     profile.others.push_back(test::demo_profile());

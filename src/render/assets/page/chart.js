@@ -63,6 +63,7 @@ export class Chart {
     if (!this.waits.numbers) {
       this.waits.numbers = joinFunctions(page.profile, other);
       page.sums.forgetShape();
+      page.legend();
     }
     const {numbers} = this.waits, shape = {...page.sums.shape, inner: shapeOf(other, page.state).inner};
     return {profile: other, thread: other.threadKeys.indexOf(page.profile.threadKeys[thread]), kept: keptIn(other, page.state), chain: chains(other, shape, (fn) => numbers[fn])};
