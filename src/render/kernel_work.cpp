@@ -42,8 +42,11 @@ std::string_view kernel_work(std::string_view name) {
     if (name == "[kernel: page fault]") return "page faults";
     if (name.starts_with(note_begin) && name.ends_with(']'))
         return name.substr(note_begin.size(), name.size() - note_begin.size() - 1);
-    for (const std::string_view begin : call_functions)
-        if (name.starts_with(begin)) return name.substr(begin.size());
+    for (const std::string_view begin : call_functions) {
+        if (!name.starts_with(begin)) continue;
+        const std::string_view call = name.substr(begin.size());
+        return call == "mmap_pgoff" ? "mmap" : call;
+    }
     for (const auto& [begin, work] : entries)
         if (name.starts_with(begin)) return work;
     return {};

@@ -22,8 +22,12 @@ public:
           shown_(shown_functions(profile)),
           of_memory_(profile.has_run && counts_memory(profile.run)) {
         row_of_.resize(profile.nodes.size());
+        below_own_.resize(profile.nodes.size());
         const auto count = static_cast<NodeId>(profile.nodes.size());
-        for (NodeId node = 1; node < count; ++node) row_of_[node] = row_at(node);
+        for (NodeId node = 1; node < count; ++node) {
+            row_of_[node] = row_at(node);
+            below_own_[node] = below_own_[profile.nodes[node].parent] || roles_[profile.function_of(node)] == Role::own;
+        }
     }
     /// With their sums.
     std::vector<TableRow> take() {
@@ -79,6 +83,9 @@ private:
             default:
                 return function(id);
         }
+        // Who allocates is the program's own function that a library allocates for.
+        if (of_memory_ && roles_[id] == Role::library && below_own_[profile_.nodes[node].parent])
+            return caller_row(node, id);
         if (is_allocator(name)) return of_memory_ ? caller_row(node, id) : named("[malloc and free]", id);
         if (is_stand_in(name)) return nameless_row(node, id);
         return function(id);
@@ -133,6 +140,7 @@ private:
     std::vector<FunctionId> shown_;
     bool of_memory_;
     std::vector<std::uint32_t> row_of_;  // by node
+    std::vector<bool> below_own_;        // by node
     std::vector<TableRow> rows_;
     std::vector<bool> rest_;
     std::map<FunctionId, std::uint32_t> of_function_;

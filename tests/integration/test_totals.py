@@ -10,7 +10,7 @@ import unittest
 from collections import Counter
 
 import pprof_rules
-from harness import COMMAND, ENGINES, Case, host, ordinary_user, profiled, render, run, stolen_ns, stolen_seconds
+from harness import COMMAND, ENGINES, Case, host, ordinary_user, profiled, render, run, stolen_ns, stolen_seconds, target
 from page_data import PageData
 
 FORMATS = "folded,svg,pprof,json,speedscope,firefox"
@@ -414,6 +414,38 @@ class Totals(Case):
                            if drawn_once[html_module.unescape(name)] == 1 and html_module.unescape(name) in once}
                 self.assertGreater(len(checked), 5)
                 self.assertEqual(checked, {name: part(rows[name]["total_ns"]) + ", self " + (part(rows[name]["self_ns"]) if rows[name]["self_ns"] else "0") for name in checked})
+
+    def test_locks(self):
+        """Of each lock the time, number and length of its waits are the same in the JSON, the facts and the page's table; who
+        waited for it is in the list of waits, whose first is the answer's."""
+        file = run([target("holders"), "2"], self.directory,
+                   profiled(EVENT="cpu,offcpu", OFFCPU_FREQ=499, FORMAT="none")).result("holders").path("fprobe")
+        drawn = lambda *options: render("--event", "offcpu", file, *options, "-o", "-").stdout
+        told, html = json.loads(drawn("-f", "json")), drawn("-f", "html")
+        self.assertGreater(len(told["locks"]), 4)
+        counted = lambda row: ("" if row["waits"] is None else f"{row['waits']:,}", "" if row["longest_ns"] is None else duration(row["longest_ns"]))
+        listed = re.search(r'<details class="facts locks".*?</details>', html, re.DOTALL).group()
+        cells = [tuple(re.findall("<td>(.*?)</td>", row)[1:4]) for row in listed.split("<tr>")[2:]]
+        self.assertEqual(cells, [(duration(row["waited_ns"]), *counted(row)) for row in told["locks"]][:len(cells)])
+        facts = [line.removeprefix("Lock:").strip() for line in render("--event", "offcpu", file, "--info").stdout.splitlines() if line.startswith("Lock:") and not line.endswith(" more")]
+        self.assertGreater(len(facts), 4)
+        for row, fact in zip(told["locks"], facts):
+            self.assertIn(f" {duration(row['waited_ns'])}", fact.partition(";")[0])
+            for text in counted(row):
+                self.assertIn(text, fact.partition(";")[0])
+        # Waits for locks with one holder in one function, of which none is left out as too small.
+        reasons = {}
+        for one in told["waits"]:
+            if lock := re.match("waited for `([^`]*)`", one["sentence"]):
+                reasons.setdefault(lock[1], []).append(one["ns"])
+        waited = {row["lock"]: row["waited_ns"] for row in told["locks"]}
+        both = reasons.keys() & waited.keys()
+        self.assertGreater(len(both), 2, (reasons, waited))
+        for name in both:
+            self.assertLessEqual(sum(reasons[name]), waited[name], name)
+            self.assertGreaterEqual(sum(reasons[name]), 0.8 * waited[name], name)
+        first, answer = told["waits"][0], told["answers"][0]["sentence"]
+        self.assertIn(f"; {first['share']} {first['sentence'].partition(' in ')[0].partition(', ')[0]}", answer)
 
     def test_threads_of_any_age(self):
         """Threads that end long before the program does, and too soon for their clocks to be looked at often."""

@@ -41,12 +41,12 @@ struct Missing {
                 note = name;
         return note;
     }
-    /// Whether the stack's outermost frame is of code that was made at run time.
+    /// Whether what is truncated is a stack of code that was made at run time. Kinds of frames are not in folded text.
     static bool is_made_code(const NamedProfile& profile, NodeId node) {
-        NodeId outermost = 0;
-        for (; node != 0; node = profile.nodes[node].parent)
-            if (profile.function(node).kind == FrameKind::user) outermost = node;
-        return outermost != 0 && profile.name(profile.nodes[outermost].frame) == nameless_jit_code;
+        for (NodeId before = 0; node != 0; before = node, node = profile.nodes[node].parent)
+            if (before != 0 && profile.name(profile.nodes[node].frame) == note_text(Note::truncated))
+                return profile.name(profile.nodes[before].frame) == nameless_jit_code;
+        return false;
     }
     /// The share as text if it is more than one in `least`, else empty.
     std::string much(std::uint64_t part, std::uint64_t least = 10) const {

@@ -185,6 +185,7 @@ TEST_CASE("functions that call each other are one story, told by the first") {
 TEST_CASE("kernel work has one name for root and user") {
     CHECK(kernel_work("__x64_sys_write") == "write");
     CHECK(kernel_work("ksys_write") == "write");
+    CHECK(kernel_work("ksys_mmap_pgoff") == "mmap");
     CHECK(kernel_work("[kernel: write]") == "write");
     CHECK(kernel_work("asm_exc_page_fault") == "page faults");
     CHECK(kernel_work("asm_sysvec_apic_timer_interrupt") == "interrupts");

@@ -45,6 +45,15 @@ TEST_CASE("a table's rows are functions, system calls and the allocator; notes a
     CHECK(self_of_all(table) == table.samples);
 }
 
+TEST_CASE("who allocates is the own function that a library allocates for") {
+    std::ifstream in(FLAMEPROBE_TEST_DATA "/answers/table-alloc.kept");
+    const NamedProfile profile = test::read_kept(in);
+    const FunctionTable table = table_rows(profile, false);
+    CHECK(names_of(profile, table).front().starts_with("Table::insert"));
+    CHECK(table.rows[0].total.self == table.rows[0].total.total);
+    CHECK(self_of_all(table) == table.samples);
+}
+
 TEST_CASE("real programs: nothing is missing from a table, and no glue or inside of the kernel is among its rows") {
     for (const std::string name : {"nginx", "redis", "table", "proxy", "faults", "bash"}) {
         std::ifstream in(std::string(FLAMEPROBE_TEST_DATA "/answers/") + name + ".kept");
