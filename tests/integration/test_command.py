@@ -2,6 +2,7 @@
 
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -314,6 +315,13 @@ class Run(Case):
             self.assertIn("x.context-switches.svg", made)
         for name in made:
             self.assertRegex(done.stderr, rf"(?m)^flameprobe: (.*/)?{name}$")
+
+    def test_what_cannot_be_written_is_said_once(self):
+        size = 65536  # a page's script alone is larger
+        ran = run([COMMAND, "run", "-F", "997", "-o", "x", "--", host("ends"), "return", "300"], self.directory,
+                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)))
+        self.assertEqual(ran.stderr.count("x.html: cannot write: "), 1, ran.stderr)
+        self.assertIn("\nflameprobe: x.svg\n", ran.stderr)
 
     def test_a_misspelt_command_and_what_help_says(self):
         for typed, said in (("rnu", "'rnu' is no command; did you mean 'run'? Try 'flameprobe --help'"), ("docter", "did you mean 'doctor'?"),

@@ -207,6 +207,8 @@ int run_command(int argc, char* argv[]) {
     run.gates = request->gates;
     // With gates, and with options of pictures, which the library does not know, pictures are made after the run.
     run.draw = run.gates.any() || request->looks;
+    const std::string log = value_of(*request, "FLAMEPROBE_LOG", "auto");
+    run.told = log == "auto" || log == "stderr";
     run.look = request->settings.look;
     run.spool = value_of(*request, "FLAMEPROBE_PUSH");
     if (const auto problem = problem_with(run); !problem.empty()) return complain(2, problem);

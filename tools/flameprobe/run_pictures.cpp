@@ -102,6 +102,8 @@ std::vector<std::string> pictures_of(const std::string& profile, const FinishedR
     if (missing.empty()) return paths;
     ResultMessages messages;
     draw_profile(profile, stem, {missing, run.look}, messages);
+    // Where the library has drawn, and said what it could not write, that is not said again.
+    if (run.told && !run.draw && !old && is_of_run(stem + ".txt", run.start)) messages.problems.clear();
     take_problems(messages, end);
     std::vector<std::string> drawn;
     for (const Format format : missing) {

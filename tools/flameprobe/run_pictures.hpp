@@ -20,6 +20,7 @@ struct FinishedRun {
     std::vector<Format> formats;
     Gates gates;
     bool draw = false;         // the processes were told to write profiles only
+    bool told = false;         // the library tells on stderr why it could not write a picture
     std::uint64_t cpu_ns = 0;  // of the command, with what it loads and we take
     bool obstacle = false;     // why nothing can be sampled was said before the command ran
     std::string spool = {};    // of FLAMEPROBE_PUSH; empty: none
