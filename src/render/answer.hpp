@@ -30,7 +30,7 @@ std::vector<Answer> answers(const NamedProfile& profile);
 struct WaitReason {
     std::string share;     // "39 %"
     std::uint64_t ns = 0;  // of all threads together
-    std::string sentence;  // "waited for `big`, held by worker-2 in rebuild"
+    std::string sentence;  // "waited for lock big, held by worker-2 in rebuild"
 };
 
 /// Of the waiting time among the profile's events: first, the longest before the others, what somebody can change, then

@@ -166,7 +166,7 @@ private:
         switch (waits.kind) {
             case WaitKind::lock: {
                 if (waits.what.empty() || waits.what == "futex") return "waited for a lock" + in;
-                const std::string lock = "waited for `" + in_sentence(waits.what) + "`";
+                const std::string lock = "waited for lock " + in_sentence(waits.what);
                 const std::string& who = waits.where;
                 if (detail == Detail::reason) return lock;
                 return lock + ", held by " + (detail == Detail::place ? who : who.substr(0, who.find(" in ")));

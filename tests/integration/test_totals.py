@@ -436,7 +436,7 @@ class Totals(Case):
         # Waits for locks with one holder in one function, of which none is left out as too small.
         reasons = {}
         for one in told["waits"]:
-            if lock := re.match("waited for `([^`]*)`", one["sentence"]):
+            if lock := re.match("waited for lock (.*?)(?:, held by|$)", one["sentence"]):
                 reasons.setdefault(lock[1], []).append(one["ns"])
         waited = {row["lock"]: row["waited_ns"] for row in told["locks"]}
         both = reasons.keys() & waited.keys()

@@ -26,7 +26,7 @@ NamedProfile kept(const std::string& name) {
 /// What a person says who knows the program, and has looked at its picture.
 const std::map<std::string, std::string> right = {
     {"bash", "67 % bash × 122, 33 % sed × 300; 37 % in command_substitute (mostly make_child)"},
-    {"cache-waits", "of 10 threads' 30 s 2 % ran; 34 % waited for `cache`, held by janitor, 39 % slept"},
+    {"cache-waits", "of 10 threads' 30 s 2 % ran; 34 % waited for lock cache, held by janitor, 39 % slept"},
     {"faults", "86 % in fill, called by frame: mostly page faults (80 %), 14 % in the system call munmap"},
     {"files-waits", "of 1 thread's 3.08 s 83 % ran; 16 % in fsync, called by commit"},
     {"files", "89 % in compute"},
@@ -34,7 +34,7 @@ const std::map<std::string, std::string> right = {
     {"gzip", "98 % in code of gzip without names"},
     {"jq", "98 % in jq_next (libjq.so.1.0.4): jv_object_set (20 %), jv_array_set (13 %)"},
     {"json", "92 % in Parser::value: std::vector::push_back (35 %), strtod_l_internal (23 %)"},
-    {"locks-waits", "of 5 threads' 15 s 1 % ran; 39 % waited for `big`, held by worker-2 in rebuild"},
+    {"locks-waits", "of 5 threads' 15 s 1 % ran; 39 % waited for lock big, held by worker-2 in rebuild"},
     {"locks", "53 % in rebuild (mostly std::map::operator[]), 35 % in look_up"},
     {"make", "98 % cc1plus; 60 % in c_parse_file, called by c_common_parse_file"},
     {"nginx", "99 % nginx: worker process × 2; 71 % in ngx_output_chain: mostly deflate (63 %)"},
@@ -81,7 +81,7 @@ TEST_CASE("what threads waited for is a list of sentences, what can be changed b
         return list;
     };
     CHECK(told("locks-waits") ==
-          "39 % waited for `big`, held by worker-2 in rebuild\n25 % slept in main\n14 % slept in rebuild\n"
+          "39 % waited for lock big, held by worker-2 in rebuild\n25 % slept in main\n14 % slept in rebuild\n"
           "20 % idle in main\n1 % had no CPU\n");
     CHECK(told("pool-waits") ==
           "10 % in read, called by ask_backend\n22 % slept in main\n2 % in read, called by main\n"
