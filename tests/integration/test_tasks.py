@@ -12,7 +12,7 @@ from pathlib import Path
 from harness import BUILD, COMMAND, ROOT, Case, clean_environment, profiled, read_folded, run, sized, started, wait_until
 from programs import REGISTRY, Missing, rust_tools
 
-# What the last own frame of each task of each_wait.rs is, and in which words its leaf says what it waits for.
+# In which words the leaf of each task of each_wait.rs says what it waits for.
 WAITS = {
     "on_timer": "timer", "on_mutex": "Mutex", "on_rwlock": "RwLock", "on_oneshot": "oneshot", "on_receive": "mpsc receive",
     "on_send": "mpsc send", "on_join_handle": "JoinHandle of each_wait::middle", "on_read": "socket read", "on_accept": "accept",
@@ -21,10 +21,19 @@ WAITS = {
 }
 
 
-def built(profile="release"):
-    """Once for each build directory, by the tokio that Debian has; cargo itself sees that nothing has changed."""
-    if not list(REGISTRY.glob("tokio-1.*")):
-        raise unittest.SkipTest(f"no sources of tokio under {REGISTRY}")
+# The same of async_smol.
+SMOL_WAITS = {
+    "middle": "timer", "on_accept": "accept", "on_barrier": "Barrier", "on_blocking": "blocking pool", "on_boxed": "timer",
+    "on_datagram": "socket read", "on_mutex": "Mutex", "on_read": "socket read", "on_receive": "channel receive",
+    "on_rwlock": "RwLock", "on_semaphore": "Semaphore", "on_send": "channel send", "on_task": "Task of each_wait_smol::middle",
+    "on_timer": "timer", "on_write": "socket write",
+}
+
+
+def built(profile="release", source="async_tasks", needs="tokio-1."):
+    """Once for each build directory, by the crates that Debian has; cargo itself sees that nothing has changed."""
+    if not list(REGISTRY.glob(needs + "*")):
+        raise unittest.SkipTest(f"no sources of {needs} under {REGISTRY}")
     try:
         environment = rust_tools("cargo", "rustc")
     except Missing as missing:
@@ -32,15 +41,15 @@ def built(profile="release"):
     version = subprocess.run(["rustc", "--version"], env=environment, capture_output=True, text=True, timeout=60).stdout
     if tuple(map(int, re.findall(r"\d+", version)[:2])) < (1, 67):
         raise unittest.SkipTest(f"futures of {version.strip()} lie in GenFuture, whose layout is not read: Rust 1.67 is needed")
-    place = BUILD / "tests" / "targets" / "async-tasks"
-    shutil.copytree(ROOT / "tests" / "targets" / "async_tasks", place / "source", dirs_exist_ok=True)
+    place = BUILD / "tests" / "targets" / source.replace("_", "-")
+    shutil.copytree(ROOT / "tests" / "targets" / source, place / "source", dirs_exist_ok=True)
     done = subprocess.run(["cargo", "build", "--profile", profile, "--offline", "--manifest-path", place / "source" / "Cargo.toml",
                            "--target-dir", place, "--config", 'source.crates-io.replace-with="debian"',
                            "--config", f'source.debian.directory="{REGISTRY}"'],
                           env=dict(environment, CARGO_HOME=str(place / "home")), capture_output=True, text=True, timeout=600)
     if done.returncode != 0:
         raise AssertionError(f"cargo failed: {done.stderr[-2000:]}")
-    return place / profile
+    return place / {"dev": "debug"}.get(profile, profile)
 
 
 class Tasks(Case):
@@ -89,6 +98,26 @@ class Tasks(Case):
             sums[frames[0]] += count
         self.assertLess(max(sums[f"each_wait::{task}"] for task in WAITS), 1.02 * min(sums[f"each_wait::{task}"] for task in WAITS))
         self.assertEqual(host.poll(), None)
+
+    def test_each_wait_of_smol(self):
+        """On two executors, each with its own tasks; what a thread of the blocking pool runs is no task of theirs."""
+        host = self.started(built("dev", "async_smol", "async-executor-1.") / "each_wait_smol")
+        self.attach(host.pid, "-e", "tasks")
+        stacks = self.stacks()
+        for task, words in SMOL_WAITS.items():
+            with self.subTest(task):
+                chains = self.of_task(stacks, f"each_wait_smol::{task}")
+                self.assertEqual({frames[-1] for frames, _ in chains}, {words}, chains)
+                self.assertEqual(len(chains), 1, chains)
+        self.assertEqual(self.of_task(stacks, "each_wait_smol::on_timer")[0][0][1:4],
+                         ["each_wait_smol::middle", "each_wait_smol::inner", "async_io::Timer"])
+        race = self.of_task(stacks, "each_wait_smol::on_race")
+        self.assertEqual({tuple(frames[1:3]) for frames, _ in race},
+                         {("select of_2", "each_wait_smol::middle"), ("select of_2", "each_wait_smol::on_boxed")})
+        relays = {frames[-1]: count for frames, count in self.of_task(stacks, "each_wait_smol::relay")}
+        self.assertGreater(min(relays["timer"], relays["channel receive"]), 0.8 * 2e6, relays)
+        tasks = {frames[0] for frames, _ in stacks}
+        self.assertEqual(tasks, {f"each_wait_smol::{task}" for task in [*SMOL_WAITS, "on_race", "relay"]})
 
     def test_without_layouts(self):
         host = self.started(built("lines") / "each_wait")

@@ -145,7 +145,8 @@ std::string why_no_tasks(pid_t target, const async::TaskLooks& tasks, const Opti
     const std::string process = "process " + std::to_string(target);
     if (!tasks.has_tasks() && host_cpu_ns() < begins_ns) return {};
     if (!tasks.has_tasks())
-        return process + " has no async tasks of a kind that is known: its program has no task tables of tokio" +
+        return process +
+               " has no async tasks of a kind that is known: its program has no task tables of tokio or smol" +
                (options.shown.size() == 1 ? "; -e offcpu shows where its threads wait" : "");
     if (!tasks.has_layouts())
         return "what the tasks of " + process +

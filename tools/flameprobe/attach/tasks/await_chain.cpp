@@ -8,9 +8,12 @@ namespace {
 constexpr int most_nested = 60;
 constexpr std::size_t most_met = 256, most_leaves = 64;
 
-std::string_view last_of(std::string_view path) {
-    const std::size_t at = path.rfind("::");
-    return at == path.npos ? path : path.substr(at + 2);
+/// Of another task, whose address it begins with.
+bool is_handle(std::string_view type) {
+    return type.starts_with("tokio::runtime::task::join::JoinHandle<") || type.starts_with("async_task::task::Task<");
+}
+bool is_both(std::string_view type) {
+    return type.starts_with("futures_lite::future::Zip<") || type.starts_with("futures_lite::future::TryZip<");
 }
 
 /// The macro's own line says nothing of the program.
@@ -60,7 +63,7 @@ FrameNumber ChainReader::frame_of(Type& type, const Variant* variant) {
     if (type.is_coroutine)
         for (auto& [state, each] : type.variants) types_.build(*each.type);
     ChainFrame frame{name_of(type), std::string(type.is_coroutine ? file_of(type) : ""), 0, false};
-    if (variant != nullptr && last_of(variant->type->name).starts_with("Suspend") && !is_macro(variant->file))
+    if (variant != nullptr && last_word(variant->type->name).starts_with("Suspend") && !is_macro(variant->file))
         frame.line = variant->line;
     return known->second = number_of(frame);
 }
@@ -83,59 +86,6 @@ ChainNode& ChainReader::child(ChainNode& node, FrameNumber frame) {
     return node.children.emplace_back(ChainNode{.frame = frame});
 }
 
-/// Functions that are alike may be one in the program: then the table's numbers tell whether the type is right.
-bool ChainReader::agrees(const TaskTable& table, Type& cell) const {
-    const Member* const trailer = cell.member("trailer");
-    return trailer != nullptr && trailer->offset == table.trailer;
-}
-
-/// The stage in which the future is; null if `stage` has none.
-const Variant* ChainReader::running_of(const Type& stage) {
-    const auto runs = [&](const Variant& variant) {
-        types_.build(*variant.type);
-        return last_of(variant.type->name) == "Running" && variant.type->members.size() == 1;
-    };
-    for (const auto& [state, variant] : stage.variants)
-        if (runs(variant)) return &variant;
-    return stage.other && runs(*stage.other) ? &*stage.other : nullptr;
-}
-
-const ChainReader::Root* ChainReader::root_of(const TaskTable& table) {
-    const auto [known, is_new] = roots_.try_emplace(table.poll ^ std::uint64_t{table.trailer} << 48);
-    Root& root = known->second;
-    Type* const cell = is_new ? types_.cell_of(table.poll - tables_.bias()) : nullptr;
-    if (cell != nullptr && agrees(table, *cell)) {
-        std::uint64_t offset = 0;
-        Type* at = cell;
-        for (const std::string_view name : {"core", "stage"}) {
-            const Member* const member = at == nullptr ? nullptr : at->member(name);
-            at = member == nullptr ? nullptr : member->type;
-            if (at == nullptr) break;
-            offset += member->offset;
-            types_.build(*at);
-        }
-        while (at != nullptr && !at->is_enum && at->members.size() == 1) {  // the cells around it
-            offset += at->members.front().offset;
-            at = at->members.front().type;
-            types_.build(*at);
-        }
-        const Variant* const running = at == nullptr ? nullptr : running_of(*at);
-        if (running != nullptr) {
-            root.stage = at;
-            root.stage_offset = offset;
-            root.future = running->type->members.front().type;
-            types_.build(*root.future);
-            root.frame = frame_of(*root.future, nullptr);
-        }
-    }
-    return root.stage == nullptr ? nullptr : &root;
-}
-
-FrameNumber ChainReader::task_frame(const TaskTable& table) {
-    const Root* const root = root_of(table);
-    return root != nullptr ? root->frame : words("[no layout: build with debug = true]");
-}
-
 ChainNode ChainReader::read(std::uint64_t address, const TaskTable& table, std::span<const std::byte> bytes) {
     inside_.clear();
     outside_.clear();
@@ -148,23 +98,29 @@ ChainNode ChainReader::read(std::uint64_t address, const TaskTable& table, std::
     ChainNode task{.frame = task_frame(table)};
     const Root* const root = root_of(table);
     if (root == nullptr) return task;
+    ChainNode above{};
+    if (root->stage == nullptr) {
+        future(*root->future, address + table.future, above, 0, false);
+        return under(std::move(task), std::move(above));
+    }
     const std::uint64_t at = address + root->stage_offset;
     const Variant* const stage = root->stage->variant(
         root->stage->state_size == 0 ? 0 : number_at(at + root->stage->state_offset, root->stage->state_size));
     if (stage == nullptr) return doubtful_ = true, task;
     types_.build(*stage->type);
-    if (last_of(stage->type->name) != "Running" || stage->type->members.empty()) {
+    if (last_word(stage->type->name) != "Running" || stage->type->members.empty()) {
         child(task, words("[done]"));
         return task;
     }
     const Member& member = stage->type->members.front();
-    ChainNode above{};
     future(*member.type, at + stage->offset + member.offset, above, 0, false);
-    // The task's own future is its first frame.
-    if (above.children.size() == 1 && frames_[above.children.front().frame].name == frames_[task.frame].name) {
-        ChainNode own = std::move(above.children.front());
-        return own;
-    }
+    return under(std::move(task), std::move(above));
+}
+
+/// The task's own future is its first frame.
+ChainNode ChainReader::under(ChainNode task, ChainNode above) const {
+    if (above.children.size() == 1 && frames_[above.children.front().frame].name == frames_[task.frame].name)
+        return std::move(above.children.front());
     task.children = std::move(above.children);
     return task;
 }
@@ -172,12 +128,16 @@ ChainNode ChainReader::read(std::uint64_t address, const TaskTable& table, std::
 void ChainReader::leaf(ChainNode& node, std::string_view type, std::uint64_t address) {
     ++leaves_;
     std::string text;
-    if (type.starts_with("tokio::runtime::task::join::JoinHandle<")) {
+    if (is_handle(type)) {
         const std::uint64_t of = number_at(address, sizeof of);
         const FoundTask task = read_task(of, tables_);
         const std::string name = task.table == nullptr ? std::string() : frames_[task_frame(*task.table)].name;
-        const bool pool = name.find("BlockingTask<") != name.npos;
-        text = pool ? "blocking pool" : name.empty() || name.starts_with('[') ? "JoinHandle" : "JoinHandle of " + name;
+        const bool pool = name.find("BlockingTask<") != name.npos || name.starts_with("blocking::");
+        text = task.table != nullptr && task.table->of_smol ? "Task" : "JoinHandle";
+        if (pool)
+            text = "blocking pool";
+        else if (!name.empty() && !name.starts_with('['))
+            text += " of " + name;
     }
     if (!text.empty()) {
         child(node, words(text));
@@ -186,7 +146,7 @@ void ChainReader::leaf(ChainNode& node, std::string_view type, std::uint64_t add
     // The outermost of the library's futures says it: a watch channel waits for a Notify.
     for (auto at = path_.rbegin(); at != path_.rend(); ++at) {
         const std::string_view words = what_it_waits_for(*at);
-        if (words.empty() && (!text.empty() || !is_of_tokio(*at))) break;
+        if (words.empty() && (!text.empty() || !is_of_runtime(*at))) break;
         if (!words.empty()) text = words;
     }
     if (!text.empty()) child(node, words(text));
@@ -200,9 +160,9 @@ void ChainReader::coroutine(Type& type, std::uint64_t address, ChainNode& node, 
         return;
     }
     types_.build(*state->type);
-    const std::string_view name = last_of(state->type->name);
-    const bool hidden =
-        !path_.empty() && (is_future_glue(type.name) || (is_of_tokio(type.name) && is_of_tokio(path_.back())));
+    const std::string_view name = last_word(state->type->name);
+    const bool hidden = (!path_.empty() || is_of_executor(type.name)) &&
+                        (is_future_glue(type.name) || (is_of_runtime(type.name) && is_of_runtime(path_.back())));
     ChainNode& own = hidden ? node : child(node, frame_of(type, state));
     if (!is_future_glue(type.name)) path_.push_back(type.name);
     if (!name.starts_with("Suspend")) {
@@ -228,13 +188,14 @@ void ChainReader::future(Type& type, std::uint64_t address, ChainNode& node, int
     if (type.is_coroutine) return coroutine(type, address, node, depth);
     const bool glue = is_future_glue(type.name) || type.tag == DW_TAG_pointer_type || type.is_fat;
     const bool shown = (type.is_future || awaited) && !glue &&
-                       !(is_of_tokio(type.name) && !path_.empty() && is_of_tokio(path_.back()));
+                       !(is_of_runtime(type.name) && !path_.empty() && is_of_runtime(path_.back()));
     const std::size_t before = leaves_;
     ChainNode* const own = shown ? &child(node, frame_of(type, nullptr)) : &node;
     const bool counts = type.is_future || awaited;
     const bool on_path = counts && !is_future_glue(type.name);
     if (on_path) path_.push_back(type.name);
-    if (!type.name.starts_with("tokio::runtime::task::join::JoinHandle<")) inside(type, address, *own, depth);
+    if (is_both(type.name)) own->joins = true;
+    if (!is_handle(type.name)) inside(type, address, *own, depth);
     if (leaves_ == before && counts) leaf(*own, type.name, address);
     if (on_path) path_.pop_back();
 }

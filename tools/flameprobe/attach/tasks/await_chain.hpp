@@ -69,13 +69,16 @@ public:
 private:
     struct Root {
         Type* future = nullptr;
-        Type* stage = nullptr;  // runtime/task/core.rs: Stage
+        Type* stage = nullptr;  // tokio's (runtime/task/core.rs: Stage)
         std::uint64_t stage_offset = 0;
         FrameNumber frame = 0;
     };
     const Root* root_of(const TaskTable& table);
+    void find_root(const TaskTable& table, Root& root);
+    void find_smol_root(const TaskTable& table, Root& root);
     const Variant* running_of(const Type& stage);
     bool agrees(const TaskTable& table, Type& cell) const;
+    ChainNode under(ChainNode task, ChainNode above) const;
     std::uint64_t number_at(std::uint64_t address, std::size_t size);
     void coroutine(Type& type, std::uint64_t address, ChainNode& node, int depth);
     void future(Type& type, std::uint64_t address, ChainNode& node, int depth, bool awaited);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <utility>
 
 namespace flameprobe::async {
@@ -61,8 +62,14 @@ constexpr std::array words_of_types = {
     Words{"async_lock::mutex::", "Mutex"},
     Words{"async_lock::rwlock::", "RwLock"},
     Words{"async_lock::semaphore::", "Semaphore"},
+    Words{"async_lock::barrier::", "Barrier"},
+    Words{"async_lock::once_cell::", "OnceCell"},
     Words{"async_channel::Recv", "channel receive"},
     Words{"async_channel::Send", "channel send"},
+    Words{"event_listener::", "event"},
+    Words{"futures_lite::future::YieldNow", "yield"},
+    Words{"async_process::", "child process"},
+    Words{"async_signal::", "signal"},
 };
 
 bool is_on_socket(std::string_view type) {
@@ -70,16 +77,23 @@ bool is_on_socket(std::string_view type) {
            type.find("async_net::") != type.npos;
 }
 
-/// The words for an operation of tokio's on a stream: its type has the stream as a parameter.
+bool begins(std::string_view text, std::string_view beginning) {  // in lower case, which `beginning` is in
+    return text.size() >= beginning.size() &&
+           std::ranges::equal(text.substr(0, beginning.size()), beginning, {},
+                              [](char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); });
+}
+
+/// The words for an operation on a stream: its type has the stream as a parameter.
 std::string_view words_of_stream(std::string_view type) {
-    constexpr std::array<std::string_view, 2> places = {"tokio::io::util::", "futures_util::io::"};
+    constexpr std::array<std::string_view, 3> places = {
+        "tokio::io::util::", "futures_util::io::", "futures_lite::io::"};
     for (const auto place : places) {
         if (!type.starts_with(place)) continue;
         const std::string_view what = type.substr(place.size());
         const bool socket = is_on_socket(type);
-        if (what.starts_with("read") || what.starts_with("lines") || what.starts_with("fill_buf"))
+        if (begins(what, "read") || begins(what, "lines") || begins(what, "fill"))
             return socket ? "socket read" : "read";
-        if (what.starts_with("write") || what.starts_with("flush") || what.starts_with("shutdown"))
+        if (begins(what, "write") || begins(what, "flush") || begins(what, "shutdown") || begins(what, "close"))
             return socket ? "socket write" : "write";
     }
     return {};
@@ -93,12 +107,15 @@ std::string_view words_of_channel(std::string_view type) {
 }
 
 std::string_view words_of_socket(std::string_view type) {
-    if (!type.starts_with("tokio::net::") || type.find("::listener::") != type.npos) return {};
-    for (const auto part : {"::connect", "::readable", "::writable", "::recv", "::send", "::peek"})
-        if (type.find(part) != type.npos)
-            return std::string_view(part) == "::connect"                                          ? "connect"
-                   : std::string_view(part) == "::writable" || std::string_view(part) == "::send" ? "socket write"
-                                                                                                  : "socket read";
+    const bool of_smol =
+        type.starts_with("async_net::") || (type.starts_with("async_io::") && type.find("net::") != type.npos);
+    if (!of_smol && (!type.starts_with("tokio::net::") || type.find("::listener::") != type.npos)) return {};
+    if (type.find("::accept") != type.npos) return "accept";
+    if (type.find("::connect") != type.npos) return "connect";
+    for (const auto part : {"::writable", "::send", "::write", "Writable"})
+        if (type.find(part) != type.npos) return "socket write";
+    for (const auto part : {"::readable", "::recv", "::peek", "::read", "Readable"})
+        if (type.find(part) != type.npos) return "socket read";
     return {};
 }
 
@@ -156,13 +173,20 @@ std::string_view what_it_waits_for(std::string_view type) {
 }
 
 bool is_future_glue(std::string_view type) {
-    constexpr std::array<std::string_view, 16> glue = {"core::pin::Pin<",
+    constexpr std::array<std::string_view, 23> glue = {"core::pin::Pin<",
                                                        "core::mem::",
                                                        "core::cell::",
                                                        "alloc::boxed::",
                                                        "core::option::",
                                                        "core::ptr::",
                                                        "core::future::",
+                                                       "async_executor::",
+                                                       "async_task::task::",
+                                                       "futures_lite::future::PollFn<",
+                                                       "futures_lite::future::Or<",
+                                                       "futures_lite::future::Race<",
+                                                       "futures_lite::future::Zip<",
+                                                       "futures_lite::future::TryZip<",
                                                        "tokio::runtime::",
                                                        "tokio::task::coop::",
                                                        "tokio::future::",
@@ -175,6 +199,11 @@ bool is_future_glue(std::string_view type) {
     return starts_with_any(type, glue) || type.find("MaybeDone<") != type.npos;
 }
 
-bool is_of_tokio(std::string_view type) { return type.starts_with("tokio::"); }
+bool is_of_runtime(std::string_view type) {
+    constexpr std::array<std::string_view, 9> libraries = {
+        "tokio::",          "async_io::",      "async_net::", "async_lock::",      "async_channel::",
+        "event_listener::", "async_process::", "blocking::",  "futures_lite::io::"};
+    return starts_with_any(type, libraries);
+}
 
 }  // namespace flameprobe::async

@@ -24,7 +24,15 @@ bool is_method(std::string_view type);
 std::string_view what_it_waits_for(std::string_view type);
 /// Whether it only hands on to others: not shown.
 bool is_future_glue(std::string_view type);
-/// Whether it is of tokio, whose inner futures are not shown.
-bool is_of_tokio(std::string_view type);
+/// Whether it is of tokio or of smol's crates, whose inner futures are not shown.
+bool is_of_runtime(std::string_view type);
+/// Whether it is what smol's executor puts around each task's future.
+inline bool is_of_executor(std::string_view type) { return type.starts_with("async_executor::"); }
+
+/// The part after the last "::".
+inline std::string_view last_word(std::string_view path) {
+    const std::size_t at = path.rfind("::");
+    return at == path.npos ? path : path.substr(at + 2);
+}
 
 }  // namespace flameprobe::async

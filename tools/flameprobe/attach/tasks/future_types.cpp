@@ -66,6 +66,7 @@ void FutureTypes::take_type(Dwarf_Die die, std::uint32_t scope) {
 // A function that was also inlined has its code at a DIE of its own, which refers to the one with the parameters.
 void FutureTypes::take_function(Dwarf_Die die, std::uint32_t scope) {
     const std::string_view name = name_of(die);
+    if (name.starts_with("run<") && take_run(die)) return;
     if (name != "poll" && !name.starts_with("poll<")) return;
     Dwarf_Addr code = 0;
     const bool has_code = ::dwarf_lowpc(&die, &code) == 0 && code != 0;
@@ -90,6 +91,24 @@ void FutureTypes::take_function(Dwarf_Die die, std::uint32_t scope) {
         if (auto type = die_of(child, DW_AT_type)) pinned_.push_back(::dwarf_dieoffset(&*type));
         return false;
     });
+}
+
+// RawTask<F, T, S>::run: its declaration, in the type, has the parameters; its code is at a DIE of its own.
+bool FutureTypes::take_run(const Dwarf_Die& die) {
+    Dwarf_Die copy = die;
+    Dwarf_Attribute attribute;
+    const char* const linkage = ::dwarf_attr_integrate(&copy, DW_AT_linkage_name, &attribute) == nullptr
+                                    ? nullptr
+                                    : ::dwarf_formstring(&attribute);
+    if (linkage == nullptr || std::strstr(linkage, "10async_task3raw") == nullptr) return false;
+    auto declared = die_of(die, DW_AT_specification);
+    if (auto origin = die_of(die, DW_AT_abstract_origin))
+        declared = die_of(*origin, DW_AT_specification).value_or(*origin);
+    auto future = parameter_of(declared.value_or(die), "F");
+    Dwarf_Addr code = 0;
+    if (!future || ::dwarf_lowpc(&copy, &code) != 0 || code == 0) return future.has_value();
+    polls_[code] = ::dwarf_dieoffset(&*future);
+    return has_runs_ = true;
 }
 
 void FutureTypes::take_table(const Dwarf_Die& die) {
@@ -154,6 +173,14 @@ Type* FutureTypes::cell_of(std::uint64_t poll) {
     const auto cell = future == polls_.end() ? cells_.end() : cells_.find(future->second);
     if (cell == cells_.end()) return nullptr;
     Type* const type = type_at(cell->second);
+    build(*type);
+    return type;
+}
+
+Type* FutureTypes::future_of(std::uint64_t run) {
+    const auto future = polls_.find(run);
+    if (future == polls_.end()) return nullptr;
+    Type* const type = type_at(future->second);
     build(*type);
     return type;
 }

@@ -71,6 +71,8 @@ public:
     /// A type of task, by its table's `poll` (an address in the file): its cell (runtime/task/core.rs: Cell). Null if
     /// it is not known.
     Type* cell_of(std::uint64_t poll);
+    /// The future of a task of smol's, by its table's `run` (an address in the file); null if it is not known.
+    Type* future_of(std::uint64_t run);
     /// What a pointer with this table of functions (an address in the file) leads to; null if it is not known.
     Type* behind(std::uint64_t table);
     /// Makes the type's members known.
@@ -78,7 +80,7 @@ public:
     /// Whether a future is in it: by value, or by a pointer that owns or borrows one.
     bool holds_future(Type& type, int depth = 0);
 
-    bool has_any() const { return !cells_.empty(); }
+    bool has_any() const { return !cells_.empty() || has_runs_; }
 
 private:
     /// A namespace or type around others.
@@ -89,6 +91,7 @@ private:
     void read_unit(Dwarf_Die unit);
     void take_type(Dwarf_Die die, std::uint32_t scope);
     void take_function(Dwarf_Die die, std::uint32_t scope);
+    bool take_run(const Dwarf_Die& die);
     void take_table(const Dwarf_Die& die);
     void find_futures();
     void read_variants(Dwarf_Die part, Type& type);
@@ -110,6 +113,7 @@ private:
     std::unordered_map<std::uint64_t, std::uint64_t> tables_;
     std::vector<std::uint64_t> pinned_;  // types of the first parameter of Future::poll
     std::unordered_set<std::string> futures_;
+    bool has_runs_ = false;
     std::unordered_map<std::uint64_t, std::unique_ptr<Type>> types_;
 };
 

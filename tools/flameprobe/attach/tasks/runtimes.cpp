@@ -35,6 +35,7 @@ Runtimes::Runtimes(const Memory& memory, const TaskTables& tables) : memory_(mem
         if (range == nullptr) continue;
         search(from, std::min(range->end, from + most_stack));  // above a thread's stack lies its local memory
     }
+    search_executors();
 }
 
 void Runtimes::search(std::uint64_t begin, std::uint64_t end) {
@@ -46,12 +47,17 @@ void Runtimes::search(std::uint64_t begin, std::uint64_t end) {
             const auto handle = read_word(value + task.table->scheduler);
             if (handle && seen.insert(*handle).second) {
                 seen_.push_back(*handle);
-                add_at(*handle);
+                task.table->of_smol ? add_slab_at(*handle) : add_at(*handle);
             }
-        } else {
-            add_at(value);
+        } else if (!add_at(value)) {
+            add_slab_at(value);
         }
     }
+}
+
+/// The executors that wakers led to; those may lead to others.
+void Runtimes::search_executors() {
+    for (std::size_t i = 0; i < executors_.size(); ++i) static_cast<void>(add_slab_at(executors_[i]));
 }
 
 /// Whether lists begin there: all have a first and a last task, or neither, and one has some.
@@ -96,6 +102,50 @@ bool Runtimes::add_at(std::uint64_t handle) {
     return false;
 }
 
+/// `executor` may be one of smol's, or lead into it: its slab is found by what is in it.
+bool Runtimes::add_slab_at(std::uint64_t executor) {
+    constexpr std::uint64_t most_entries = 1 << 24;
+    constexpr std::size_t nearby = 2;  // a vector's address, capacity and length are in any order
+    const Memory::Range* const range = memory_.find(executor);
+    if (range == nullptr || !range->writable) return false;
+    const auto content = read_words(executor, std::min(most_handle, range->end - executor) / word);
+    for (std::size_t i = 0; i < content.size(); ++i) {
+        if (content[i] % word != 0 || !memory_.is_writable(content[i])) continue;
+        TaskSlab slab{executor + i * word, 0, 0};
+        std::uint64_t capacity = 0;
+        for (std::size_t j = i < nearby ? 0 : i - nearby; j < std::min(i + nearby + 1, content.size()); ++j)
+            if (content[j] > capacity && content[j] <= most_entries) {
+                capacity = content[j];
+                slab.capacity_at = executor + j * word;
+            }
+        const std::uint64_t owner = executor_of(content[i], capacity, slab.task_at);
+        if (owner == 0) continue;
+        if (owner > slab.entries_at || slab.entries_at - owner > most_handle) {  // a waker that lies anywhere
+            if (std::ranges::find(executors_, owner) == executors_.end()) executors_.push_back(owner);
+            continue;
+        }
+        if (std::ranges::none_of(slabs_, [&](const TaskSlab& known) { return known.entries_at == slab.entries_at; }))
+            slabs_.push_back(slab);
+        return true;
+    }
+    return false;
+}
+
+/// The executor of the first task in a slab, and in which word of the entries tasks are; 0 if there is none.
+std::uint64_t Runtimes::executor_of(std::uint64_t entries, std::uint64_t capacity, std::size_t& task_at) const {
+    constexpr std::uint64_t enough = 64;
+    const auto words = read_words(entries, std::min(capacity, enough) * entry_words);
+    for (std::size_t i = 0; i + 1 < words.size(); i += entry_words)
+        for (const std::size_t at : {0, 1}) {
+            if (words[i] == 0 || words[i + 1] == 0 || !memory_.is_writable(words[i + at])) continue;
+            const FoundTask task = read_task(words[i + at], tables_);
+            if (task.table == nullptr || !task.table->of_smol) continue;
+            task_at = at;
+            return read_word(words[i + at] + task.table->scheduler).value_or(0);
+        }
+    return 0;
+}
+
 /// Where the trailer has a task's neighbours: where all tasks' links agree both ways.
 std::optional<std::uint32_t> Runtimes::links_of(const TaskLists& lists) const {
     constexpr std::uint32_t most = 48;
@@ -122,12 +172,12 @@ bool walk_list(std::uint64_t list, std::uint32_t links, const TaskTables& tables
         if (tasks.size() >= most) return true;
         const FoundTask task = read_task(at, tables);
         TaskLinks beside;
-        if (task.table == nullptr || !read_whole(at + task.table->trailer + links, &beside, sizeof beside) ||
-            beside.previous != previous)
+        if (task.table == nullptr || task.table->of_smol ||
+            !read_whole(at + task.table->trailer + links, &beside, sizeof beside) || beside.previous != previous)
             return false;
         // The list's number (0: of no list, as what the pool for blocking calls runs).
-        if (task.header.owner == 0 || (owner != 0 && task.header.owner != owner)) return false;
-        owner = task.header.owner;
+        if (task.owner() == 0 || (owner != 0 && task.owner() != owner)) return false;
+        owner = task.owner();
         tasks.push_back({at, task.table, links});
         previous = at;
         at = beside.next;

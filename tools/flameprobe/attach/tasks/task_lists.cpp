@@ -27,13 +27,34 @@ void TaskLooks::begin_fronts(std::uint64_t now_ns) {
             if (is_behind || heads_.back() == 0) continue;
             const bool whole = whole_at_ns_[number] <= now_ns;
             const auto known = tasks_.find(heads_.back());  // most often
-            const std::size_t size =
-                known == tasks_.end() ? sizeof(TaskHeader) : size_of(*known->second->table, lists.links);
+            const std::size_t size = known == tasks_.end() ? header_bytes : size_of(*known->second->table, lists.links);
             fronts_.push_back({heads_.back(), 0, lists.links, number, whole, fronts_begun_ns_, size});
             if (whole) whole_at_ns_[number] = never;
         }
     }
     if (!is_behind) fronts_begun_ns_ = now_ns;
+}
+
+// An executor of smol's has its tasks in a slab: of a long one a part at each look.
+void TaskLooks::look_at_slabs() {
+    constexpr std::size_t most_entries = 4096;
+    for (Slab& slab : slabs_) {
+        const auto entries = read_word(slab.place.entries_at), capacity = read_word(slab.place.capacity_at);
+        if (!entries || !capacity || *capacity == 0) continue;
+        if (slab.next >= *capacity) slab.next = 0;
+        const std::size_t number = std::min<std::size_t>(most_entries, *capacity - slab.next);
+        const auto words = read_words(*entries + slab.next * entry_words * word, number * entry_words);
+        slab.next += number;
+        const std::uint64_t parts = (*capacity + most_entries - 1) / most_entries, since = (parts - 1) * pause_ns_;
+        for (std::size_t i = 0; i + 1 < words.size(); i += entry_words) {
+            const std::uint64_t task = words[i + slab.place.task_at];
+            if (words[i] == 0 || words[i + 1] == 0 || tasks_.contains(task)) continue;
+            const TaskTable* const table = read_task(task, *tables_).table;
+            if (table == nullptr || !table->of_smol) continue;
+            const std::uint64_t before = std::max(begun_ns_, last_ns_ - std::min(last_ns_, since));
+            add({task, table, 0}, read_word(task + table->id).value_or(0), looks_ == 1 ? begun_ns_ : before);
+        }
+    }
 }
 
 // All lists at once, since a call of the kernel costs more than what it reads; very long ones over several looks.
@@ -52,7 +73,7 @@ void TaskLooks::step_fronts(std::uint64_t now_ns) {
     for (std::size_t i = 0; i < fronts_.size(); offset += places[i++].size) {
         Front& front = fronts_[i];
         const std::byte* own = bytes.data() + offset;
-        const TaskTable* table = i < got ? tables_->find(word_at(own, offsetof(TaskHeader, table))) : nullptr;
+        const TaskTable* table = i < got ? tables_->of(own) : nullptr;
         std::size_t size = table == nullptr ? 0 : size_of(*table, front.links);
         if (i >= got || size > front.size) {  // another type of task than the last, or the first one
             table = read_task(front.at, *tables_).table;

@@ -41,8 +41,11 @@ bool TaskLooks::find() {
         if (types_) chains_ = std::make_unique<ChainReader>(*types_, *tables_);
     }
     if (!chains_ || tables_->count() == 0) return false;
-    lists_ = Runtimes(*memory_, *tables_).lists();
-    return !lists_.empty();
+    const Runtimes runtimes(*memory_, *tables_);
+    lists_ = runtimes.lists();
+    slabs_.clear();
+    for (const TaskSlab& slab : runtimes.slabs()) slabs_.push_back({slab});
+    return has_runtimes();
 }
 
 void TaskLooks::begin(Pipeline& pipeline, EventId event, std::uint64_t now_ns) {
@@ -74,13 +77,14 @@ std::uint64_t TaskLooks::until_look_ns() const {
 
 void TaskLooks::look(std::uint64_t now_ns) {
     if (now_ns < next_ns_ || pipeline_ == nullptr) return;
-    if (lists_.empty() && (now_ns < searched_ns_ + search_pause_ns_ || !find())) {
+    if (!has_runtimes() && (now_ns < searched_ns_ + search_pause_ns_ || !find())) {
         last_ns_ = now_ns;
         return set_next(now_ns);
     }
     ++looks_;
     begin_fronts(now_ns);
     follow_fronts(now_ns);
+    look_at_slabs();
     read_some(now_ns);
     last_ns_ = now_ns;
     constexpr std::uint64_t emit_every_ns = 100 * ns_per_ms;

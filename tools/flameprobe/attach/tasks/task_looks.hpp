@@ -16,12 +16,6 @@
 
 namespace flameprobe::async {
 
-inline std::uint64_t word_at(const std::byte* bytes, std::size_t offset) {
-    std::uint64_t value = 0;
-    std::memcpy(&value, bytes + offset, sizeof value);
-    return value;
-}
-
 inline std::uint64_t own_cpu_ns() { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
 
 class TaskLooks final : public OutsideEvent {
@@ -85,7 +79,14 @@ private:
         std::size_t size = 0;        // to read: of the largest task so far
     };
 
+    struct Slab {
+        TaskSlab place{};
+        std::size_t next = 0;  // the entry to be read next
+    };
+
     bool find();
+    bool has_runtimes() const { return !lists_.empty() || !slabs_.empty(); }
+    void look_at_slabs();
     void begin_fronts(std::uint64_t now_ns);
     void follow_fronts(std::uint64_t now_ns);
     void step_fronts(std::uint64_t now_ns);
@@ -121,6 +122,7 @@ private:
     std::unique_ptr<FutureTypes> types_;
     std::unique_ptr<ChainReader> chains_;
     std::vector<TaskLists> lists_;
+    std::vector<Slab> slabs_;
     std::vector<std::uint64_t> heads_;        // of each list, as last seen
     std::vector<std::uint64_t> whole_at_ns_;  // when each is to be followed to its end
     std::vector<Front> fronts_;

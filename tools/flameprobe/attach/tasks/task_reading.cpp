@@ -26,8 +26,8 @@ std::size_t turn_number(std::uint64_t address, std::size_t turns) {
 /// Of what its chain is read from: whether it runs or was woken, and its future. Not of its count of references nor of
 /// its links, which change by what others do.
 std::uint64_t hash_of(const TaskTable& table, std::span<const std::byte> copy) {
-    constexpr std::uint64_t used = TaskHeader::running | TaskHeader::complete | TaskHeader::notified;
-    return mix(hash_of(copy.subspan(table.scheduler, table.trailer - table.scheduler)), word_at(copy.data(), 0) & used);
+    const std::uint64_t used = word_at(copy.data(), table.state_at) & (table.running | table.ended | table.woken);
+    return mix(hash_of(copy.subspan(table.scheduler, table.trailer - table.scheduler)), used);
 }
 
 /// The hash of memory outside of the task's; 0 where it cannot be read.
@@ -45,13 +45,12 @@ std::size_t TaskLooks::how_many() const {
 }
 
 TaskLooks::Seen TaskLooks::judge(const Known& task, const std::byte* bytes) const {
-    const std::uint64_t state = word_at(bytes, 0);
-    const auto previous = word_at(bytes, task.table->trailer + task.links);
-    const bool first = previous == 0 && std::ranges::find(heads_, task.address) == heads_.end();
-    const bool other =
-        tables_->find(word_at(bytes, 2 * word)) != task.table || word_at(bytes, task.table->id) != task.id;
-    if (other || (state & TaskHeader::complete) != 0 || first) return {};
-    return {true, (state & TaskHeader::running) != 0, (state & TaskHeader::notified) != 0};
+    const TaskTable& table = *task.table;
+    if (tables_->of(bytes) != &table || word_at(bytes, table.id) != task.id) return {};
+    const std::uint64_t state = word_at(bytes, table.state_at);
+    const bool first = !table.of_smol && word_at(bytes, table.trailer + task.links) == 0;
+    if ((state & table.ended) != 0 || (first && std::ranges::find(heads_, task.address) == heads_.end())) return {};
+    return {true, (state & table.running) != 0, (state & table.woken) != 0};
 }
 
 // Of more tasks than may be read at a look, each has a turn: the same for those that are near in memory, which are read
@@ -141,7 +140,10 @@ void TaskLooks::read_tasks(std::span<Known* const> which, Take&& take) {
 }
 
 /// False: the process has ended.
-bool TaskLooks::can_read() const { return !lists_.empty() && read_word(lists_.front().at).has_value(); }
+bool TaskLooks::can_read() const {
+    return has_runtimes() &&
+           read_word(lists_.empty() ? slabs_.front().place.entries_at : lists_.front().at).has_value();
+}
 
 void TaskLooks::count_until(Known& task, std::uint64_t now_ns) {
     count(task, now_ns - std::min(now_ns, task.seen_ns));
