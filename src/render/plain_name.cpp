@@ -81,15 +81,6 @@ constexpr std::array<std::string_view, 18> allocator_begins = {"operator new",
                                                                "xmalloc",
                                                                "zmalloc"};
 
-/// What the C library appends to the variants of a function for different CPUs.
-std::string_view without_variant(std::string_view name) {
-    if (!name.starts_with("__")) return name;
-    std::size_t end = name.npos;
-    for (const std::string_view variant : {"_avx", "_sse", "_evex", "_ssse3", "_generic", "_fma", "_asimd"})
-        end = std::min(end, name.find(variant));
-    return end == name.npos ? name : name.substr(2, end - 2);
-}
-
 std::string_view without_closures(std::string_view name) {
     for (const std::string_view ending : {"::operator()", "::{{closure}}"})
         if (name.ends_with(ending) && name.find('{') != name.npos)
@@ -116,6 +107,14 @@ bool is_libc(std::string_view module) {
     const std::string_view file = base_name(module);
     return file.starts_with("libc.") || file.starts_with("libc-2") || file.starts_with("libpthread") ||
            file.starts_with("ld-musl");
+}
+
+std::string_view without_variant(std::string_view name) {
+    if (!name.starts_with("__")) return name;
+    std::size_t end = name.npos;
+    for (const std::string_view variant : {"_avx", "_sse", "_evex", "_ssse3", "_generic", "_fma", "_asimd"})
+        end = std::min(end, name.find(variant));
+    return end == name.npos ? name : name.substr(2, end - 2);
 }
 
 bool is_closure_of(std::string_view name, std::string_view function) {

@@ -14,6 +14,8 @@ bool is_allocator(std::string_view name);
 bool is_dispatch(std::string_view name);
 /// Whether a file is the C library, or glibc's for threads.
 bool is_libc(std::string_view module);
+/// "memcmp" of "__memcmp_evex_movbe": the C library has a function's variants for different CPUs under such names.
+std::string_view without_variant(std::string_view name);
 /// Whether a name is that of a lambda or closure in `function`, both whole names.
 bool is_closure_of(std::string_view name, std::string_view function);
 /// Clean text: "memcpy" of "__memcpy_avx_unaligned_erms", "format!" of "alloc::fmt::format::format_inner", "main" of

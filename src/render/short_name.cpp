@@ -5,6 +5,7 @@
 
 #include "base/paths.hpp"
 #include "render/describe.hpp"
+#include "render/plain_name.hpp"
 #include "render/text.hpp"
 
 namespace flameprobe {
@@ -235,7 +236,10 @@ std::string short_name(const NamedProfile& profile, FunctionId id) {
     const std::string_view name = profile.strings.view(function.name);
     const bool code =
         function.kind == FrameKind::user || function.kind == FrameKind::inlined || function.kind == FrameKind::held;
-    return code && !name.starts_with('[') ? short_name(name) : std::string(name);
+    if (!code || name.starts_with('[')) return std::string(name);
+    const std::string_view module = profile.strings.view(function.module);
+    const bool has_variants = is_libc(module) || base_name(module).starts_with("libm.");
+    return short_name(has_variants ? without_variant(name) : name);
 }
 
 std::string fit_name(std::string_view clean, std::size_t room) {

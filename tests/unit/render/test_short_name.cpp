@@ -80,6 +80,17 @@ TEST_CASE("only functions of user code are renamed") {
     CHECK(names == std::vector<std::string>{"worker<1>", "f", "sys<x>", "[scope<1>]", "[lost]"});
 }
 
+TEST_CASE("the C library's variants for different CPUs have the function's name") {
+    test::ProfileOf made;
+    made.stack({"main", "__memcmp_evex_movbe"}, 1).stack({"main", "__strlen_avx2"}, 1).stack({"main", "__own_avx2"}, 1);
+    for (Function& function : made.profile.functions)
+        if (made.profile.strings.view(function.name).find("own") == std::string_view::npos)
+            function.module = made.profile.strings.intern("/usr/lib/x86_64-linux-gnu/libc.so.6");
+    CHECK(short_name(made.profile, 1) == "memcmp");
+    CHECK(short_name(made.profile, 2) == "strlen");
+    CHECK(short_name(made.profile, 3) == "__own_avx2");
+}
+
 TEST_CASE("own code, libraries and glue are told apart by file and by name") {
     NamedProfile profile;
     profile.has_run = true;
