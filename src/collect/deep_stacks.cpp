@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t nearby = 64;  // frames on both sides of a copy's end: leaves go deeper and come back
 constexpr std::size_t longest_round = 256;
+constexpr std::size_t least_kept = 512, most_levels = 4096;  // of a chain's frames: clang's have 20,000
 constexpr std::size_t most_chain_frames = std::size_t{1} << 19, most_waiting_frames = std::size_t{1} << 19;
 constexpr std::size_t most_places = 8192, most_seen = std::size_t{1} << 15;
 
@@ -63,8 +64,8 @@ bool DeepStacks::wants_look(ThreadId thread, const Walk& walk, std::uint64_t now
     return tried_.insert(thread).second;
 }
 
-DeepStacks::ChainOwner DeepStacks::chain_of(ThreadId thread, std::uint32_t tid, const Walk& read,
-                                            std::size_t outside) const {
+std::shared_ptr<DeepStacks::Chain> DeepStacks::chain_of(ThreadId thread, std::uint32_t tid, const Walk& read,
+                                                        std::size_t outside) const {
     auto chain = std::make_shared<Chain>();
     chain->tid = tid;
     chain->frames.assign(read.frames.rbegin(), read.frames.rend());
@@ -87,30 +88,32 @@ void DeepStacks::looked(ThreadId thread, std::uint32_t tid, const Walk& read, st
     for (std::size_t at = 0; at < size; ++at)
         if (!inner.insert(frames[at].address).second) recursion = std::min(recursion, size - 1 - at);
     if (recursion == 0) return;  // a thread's start is in no recursion
-    const ChainOwner chain = chain_of(thread, tid, read, recursion);
+    const std::shared_ptr<Chain> chain = chain_of(thread, tid, read, recursion);
     see(*chain, recursion, now_ns, true);
 
     const Round round = round_of(frames, read.frames_in_copy - 1);
     if (round.frames != 0) {
+        const auto frame = [&](std::size_t at) -> const CodeFrame& { return frames[size - 1 - at]; };
         std::size_t from = joint;
         const auto repeats = [&](std::size_t at, std::size_t next) {
-            return chain->frames[at].address == chain->frames[next].address &&
-                   chain->sp(at) == chain->sp(next) + round.bytes;
+            return frame(at).address == frame(next).address && frame(at + 1).cfa == frame(next + 1).cfa + round.bytes;
         };
         while (from > 0 && repeats(from - 1, from - 1 + round.frames)) --from;
+        chain->keep(std::max(from + round.frames + 1, least_kept));  // the rounds repeat
         const std::size_t outside = std::min(recursion, from);
         for (std::size_t at = joint; at < joint + round.frames; ++at) {
-            const std::uint64_t address = chain->frames[at].address;
-            learn(key_at(thread, address, 0, {}), chain, outside, true, now_ns);
-            Place& place = learn(key_at(thread, address, chain->sp(at), round), chain, outside, true, now_ns);
+            learn(key_at(thread, frame(at).address, 0, {}), chain, outside, true, now_ns);
+            Place& place =
+                learn(key_at(thread, frame(at).address, frame(at + 1).cfa, round), chain, outside, true, now_ns);
             place.round = place.looks == 1 || place.round == round ? round : Round{};
             place.round_from = std::max(place.round_from, from);
         }
         return;
     }
+    chain->keep(std::max(recursion + 1, most_levels));
     std::unordered_set<std::uint64_t> known;
     for (std::size_t at = joint > nearby ? joint - nearby : 1; at < end; ++at) {
-        const std::uint64_t address = chain->frames[at].address;
+        const std::uint64_t address = frames[size - 1 - at].address;
         if (known.insert(address).second)
             learn(key_at(thread, address, 0, {}), chain, std::min(recursion, at), recursion <= at, now_ns);
     }
@@ -166,10 +169,9 @@ void DeepStacks::see(const Chain& chain, std::size_t outside, std::uint64_t now_
     for (std::size_t at = 0; at <= outside; ++at) {
         Seen& seen = seen_[chain.prefix_keys[at]];
         if (std::exchange(seen.drain, drain_) == drain_) continue;
-        seen.before = std::exchange(seen.last, {now_ns, cpu_ns});
-        const std::uint64_t since_ns = cpu_ns - seen.before.cpu_ns;
-        if (since_ns != 0) seen.ran_ns = now_ns;
-        if (seen.before.ns != 0 && since_ns <= longest_gap_ns(seen)) seen.stood_ns += since_ns;
+        seen.before = std::exchange(seen.last, {now_ns, std::max(cpu_ns, seen.last.cpu_ns)});  // 0 once it has ended
+        if (seen.before.ns == 0) seen.first_cpu_ns = cpu_ns;
+        if (seen.last.cpu_ns != seen.before.cpu_ns) seen.ran_ns = now_ns;
         if (now_ns - seen.ran_ns <= clock_steps_ns) ++seen.count;
         if (by_look) ++seen.looks;
     }

@@ -89,6 +89,7 @@ private:
 
         /// The stack pointer of a frame, which is the CFA of the one that it called.
         std::uint64_t sp(std::size_t at) const { return frames[at + 1].cfa; }
+        void keep(std::size_t outermost) { frames.resize(std::min(frames.size(), outermost)); }
     };
     using ChainOwner = std::shared_ptr<const Chain>;
     /// A recursion that repeats itself, as number of frames and bytes; 0: none.
@@ -117,7 +118,7 @@ private:
         std::uint32_t count = 0, looks = 0;  // sights while the thread ran; of them looks
         bool by_looks_only = false;          // words may be others'
         std::uint64_t drain = 0, ran_ns = 0;
-        std::uint64_t stood_ns = 0;  // CPU time of the thread, without longer gaps
+        std::uint64_t first_cpu_ns = 0;
         struct Time {
             std::uint64_t ns = 0, cpu_ns = 0;
         } last{}, before{};
@@ -136,15 +137,15 @@ private:
     static std::uint64_t key_at(ThreadId thread, std::uint64_t address, std::uint64_t sp, const Round& round);
     static Keys keys_of(ThreadId thread, const std::vector<CodeFrame>& frames, std::size_t in_copy);
     Place* place(std::uint64_t key);
-    ChainOwner chain_of(ThreadId thread, std::uint32_t tid, const Walk& read, std::size_t outside) const;
+    std::shared_ptr<Chain> chain_of(ThreadId thread, std::uint32_t tid, const Walk& read, std::size_t outside) const;
     Place& learn(std::uint64_t key, const ChainOwner& chain, std::size_t outside, bool in_recursion,
                  std::uint64_t now_ns);
     void compare(Place& place, const Chain& chain, std::size_t outside);
     void see(const Chain& chain, std::size_t outside, std::uint64_t now_ns, bool by_look);
     Seen& seen(const Place& place);
-    /// What others called in a gap is never shown: all of it is less than a fiftieth of the time that these have stood.
+    /// What others called in a gap is never shown: it is less than a fiftieth of the CPU time since the first sight.
     static std::uint64_t longest_gap_ns(const Seen& seen) {
-        return std::max<std::uint64_t>(3'000'000, seen.stood_ns / 50);
+        return std::max<std::uint64_t>(3'000'000, (seen.last.cpu_ns - seen.first_cpu_ns) / 50);
     }
     static bool is_about(const Seen& seen, std::uint64_t taken_ns);
     bool is_believed(const Place& place);

@@ -355,3 +355,19 @@ TEST_CASE("deep: a look that failed is not repeated in the same drain") {
     f.deep.settle(f.now_ns, false);
     CHECK(f.deep.wants_look(deep_thread, Fixture::walk(different), f.now_ns));
 }
+
+TEST_CASE("deep: stacks of tens of thousands of frames, each at another height, do not fill the memory before belief") {
+    Fixture f;
+    const std::string huge = "ABC" + std::string(30'000, 'r') + "yz";
+    Walk read = Fixture::walk(huge);
+    for (int drain = 0; drain < enough; ++drain) {
+        for (std::size_t at = 0; at + 3 < read.frames.size(); ++at) --read.frames[at].cfa;
+        f.now_ns += 1'000'000, f.used_ns += 1'000'000;
+        f.deep.looked(deep_thread, 1, read, f.now_ns);
+        f.deep.settle(f.now_ns, false);
+    }
+    f.sample(huge);
+    f.show(huge);
+    REQUIRE(f.told.size() == 1);
+    CHECK(f.told.back().callers == Callers::known);
+}
