@@ -147,8 +147,8 @@ bool has_name(std::string_view sentence, std::string_view name) {
 /// The functions that the answer names: {name: [numbers]}.
 Json named_json(const NamedProfile& profile, const PageNumbers& numbers, std::string_view sentence) {
     constexpr std::size_t least = 3;  // "in" and "by" are words, as are these
-    constexpr std::array<std::string_view, 8> words = {"call",   "called", "code",   "mostly",
-                                                       "system", "names",  "waited", "idle"};
+    constexpr std::array<std::string_view, 11> words = {"call",   "called", "code", "mostly", "system",    "names",
+                                                        "waited", "idle",   "page", "faults", "interrupts"};
     const std::vector<FunctionId> shown = shown_functions(profile);
     std::set<FunctionId> used;
     for (NodeId node = 1; node < profile.nodes.size(); ++node) used.insert(shown[profile.function_of(node)]);

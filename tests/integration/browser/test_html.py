@@ -652,6 +652,14 @@ class HtmlTest(PageTest):
         self.assertTrue(self.id("reset").is_displayed())
         self.assertTrue(self.details().startswith("Cart::total – "), self.details())
 
+    def test_a_high_graph_opens_where_the_answer_begins(self):
+        # Main is named, and calls what is too high for the window.
+        self.page.size(900, 480)
+        self.open("kernel.html", "#chains=0")
+        hidden, scrolled = self.page.run("const {scrollHeight, clientHeight, scrollTop} = document.querySelector('#graph'); return [scrollHeight - clientHeight, scrollHeight - clientHeight - scrollTop]")
+        self.assertGreater(hidden, 100)
+        self.assertLess(scrolled, 1)
+
     def test_a_function_opens_in_the_editor_that_the_reader_chose(self):
         self.open("editor.html")
         self.page.run("localStorage.clear(); document.querySelector('#graph canvas').focus()")

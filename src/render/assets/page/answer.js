@@ -1,10 +1,13 @@
 // The functions that the answer names lead to their boxes; what it quotes (`big`) is set apart.
+import {THREAD} from "./data.js";
 import {element, escapeRegex, find} from "./tools.js";
 import {outermost} from "./walk.js";
 
+// Returns them.
 export function linkAnswer(page) {
-  const {named = {}, answer} = page.profile, line = find("answer"), names = Object.keys(named).sort((a, b) => b.length - a.length);
-  if (!answer) return;
+  const {named = {}, answer, functions: {kind}} = page.profile, line = find("answer"), names = Object.keys(named).sort((a, b) => b.length - a.length);
+  const of = new Set(Object.values(named).flat().filter((fn) => kind[fn] !== THREAD));
+  if (!answer) return of;
   const parts = answer.split(new RegExp(`(?<!\\w)(${[...names.map(escapeRegex), "`[^`]+`"].join("|")})(?!\\w)`));
   line.textContent = "";
   parts.forEach((text, at) => {
@@ -16,6 +19,7 @@ export function linkAnswer(page) {
       leadTo(page, named[text]);
     });
   });
+  return of;
 }
 
 // Zooms to the widest box of these functions.

@@ -44,8 +44,9 @@ export class Graph {
     this.canvas.style.touchAction = tree.timed ? "pan-y" : "";
     cancelAnimationFrame(this.moving);
     this.measure();
-    // The heaviest path is in sight up to its end, or to where a function calls itself; the rows to keep always are.
-    const far = Math.max(0, (tree.heaviest?.(zoomed, true).depth ?? 0) + 2 - Math.floor(this.holder.clientHeight / ROW)) * ROW;
+    // The heaviest path is in sight up to its end, but not without what the answer names; the rows to keep always are.
+    const [first, last] = tree.opening?.(zoomed, this.context.named()) ?? [null, 0], high = last + 2 - Math.floor(this.holder.clientHeight / ROW);
+    const far = Math.max(0, Math.min(high, first === null ? high : first - this.kept)) * ROW;
     this.scrolled = this.far = far;
     this.paintSoon();
   }

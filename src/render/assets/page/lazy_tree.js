@@ -224,16 +224,26 @@ export class LazyTree {
     }
     return rows;
   }
-  // Where the heaviest path ends, or enters the kernel: of its frames the first tells most. once: or where a function comes again.
-  heaviest(node, once = false) {
-    const {role} = this.profile.functions, met = new Set();
-    for (let kids = this.kids(node); kids.length; kids = this.kids(node)) {
-      const kid = kids.reduce((a, b) => b.total > a.total ? b : a);
-      if (kid.total < node.total / 3 || role?.[kid.fn] === KERNEL || once && met.has(kid.fn)) break;
+  // Where the heaviest path ends, or enters the kernel: of its frames the first tells most.
+  heaviest(node) {
+    for (let kid = this.next(node); kid; kid = this.next(kid)) node = kid;
+    return node;
+  }
+  next(node) {
+    const {role} = this.profile.functions, kid = this.kids(node).reduce((a, b) => a && a.total >= b.total ? a : b, null);
+    return kid && kid.total >= node.total / 3 && role?.[kid.fn] !== KERNEL ? kid : null;
+  }
+  // The part of that path that a first view shows: depths of the first frame of `named` functions, which the answer tells of
+  // (null: there is none), and of the last one before a function comes again or less than a tenth is left.
+  opening(node, named) {
+    const met = new Set(), least = node.total / 10;
+    let first = null;
+    for (let kid = this.next(node); kid && !met.has(kid.fn) && kid.total >= least; kid = this.next(kid)) {
+      if (first === null && (kid.closed ?? [kid]).some(({fn}) => named.has(fn))) first = kid.depth;
       met.add(kid.fn);
       node = kid;
     }
-    return node;
+    return [first, node.depth];
   }
   // The path as text for the address: function numbers, "7*3" for three in a row.
   address(node) {

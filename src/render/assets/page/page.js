@@ -81,7 +81,7 @@ export class Page {
     for (const one of [this.timeline, this.alive]) one.use(profile);
     this.chart.use();
     this.editor?.use(profile);
-    linkAnswer(this);
+    this.named = linkAnswer(this);
     find("chart").hidden = profile.bins < 2;
   }
   // Reads the colours from the style sheet, again when it changes.
@@ -136,6 +136,7 @@ export class Page {
       share: (node, tree) => this.differs ? this.compare.signed(this.compare.main(tree, node)) : roundShare(node.weight ?? node.total, tree.all),
       shareAlpha: () => this.theme.share,
       plain: () => this.theme.plain, ink: () => this.theme.ink, mark: () => this.theme.mark, focus: () => this.theme.focus,
+      named: () => this.named,
       searching: () => finder.hits !== null, hit: (node) => finder.isHit(node), faded: (node) => finder.hits !== null && !finder.isHit(node)
     };
     const graph = (id, label, onZoom, onRows) => {
