@@ -71,13 +71,13 @@ struct CaptureFacts {
 std::string event_names();
 bool is_event_name(std::string_view name);
 
-/// Which new threads get an event at their births. The others have theirs when they have used as much CPU time as these
-/// stand for.
-struct alignas(8) NewThreadShare {  // to be read at once
-    /// Threads whose sample would come in the first so many microseconds of their CPU time, drawn at random in a
-    /// period; 0: all.
+/// Which new threads get an event at birth. Another one gets it once it has used as much CPU time as the samples of
+/// brief threads stand for: reach_us, or ThreadClock::lives_on_ns().
+struct alignas(8) NewThreadShare {  // so that it can be read at once
+    /// Only threads whose first sample, drawn at random in a period, comes within so many microseconds of CPU time;
+    /// 0: all threads.
     std::uint32_t reach_us = 0;
-    std::uint32_t stands_for = 1;  // one in so many of them
+    std::uint32_t stands_for = 1;  // of these one in so many, a power of two; its samples count so many times
 
     bool all() const { return reach_us == 0 && stands_for == 1; }
     std::uint64_t reach_ns() const { return reach_us * std::uint64_t{1000}; }

@@ -9,18 +9,18 @@
 
 namespace flameprobe {
 
-/// A thread's time in the kernel is its CPU clock less what perf's samples stand for. The samples that its CPU timer
-/// took in system calls share it: each weighs the periods that expired, corrected by an eighth of what is not accounted
-/// for, at most to nothing or the double. So they add up to the clock, and the time of one stretch of the program stays
-/// with the samples of that stretch.
+/// A thread's time in the kernel is its CPU clock less what perf's samples stand for: that is due. Its CPU timer's
+/// samples in system calls share it. Each weighs the periods that expired, corrected by an eighth of what differs from
+/// the due, to between 0 and twice as much. So they add up to the clock, and the time of one stretch of the program
+/// stays with the samples of that stretch.
 ///
-/// Page faults and interrupts are kernel time outside of system calls. An expiry in them looks like one in user code,
-/// so the timer finds user code more often than perf does. The excess beyond three standard deviations is taken for
-/// their time.
+/// Page faults and interrupts are kernel time outside of system calls. A timer that expires in one looks as in user
+/// code, so the timer finds user code more often than perf does. What is beyond three standard deviations is taken for
+/// the time of faults and interrupts, and is not due.
 ///
-/// An interrupt that is held back while the kernel leaves a system call hits the first instruction after it: perf
-/// samples that as user code, and the timer's signal looks as if the tick had come before. At each such place as many
-/// of the timer's hits are left out as perf has samples there.
+/// While the kernel leaves a system call an interrupt may be held back until the first instruction after the call. perf
+/// samples that as user code; the timer's signal looks as if the tick had come in the call. So at each such place as
+/// many of the timer's hits are left out as perf has samples there.
 ///
 /// Collector thread only.
 class KernelShare {

@@ -19,18 +19,18 @@ struct ClockRate {
     std::uint64_t lives_on_ns() const { return 10 * period_ns; }  // see ThreadClock::lives_on_ns()
 };
 
-/// perf has one period for an event, and begins it anew whenever it is set. So there are two kinds of lives.
+/// P is the period that was asked for. A perf event has one period at a time, and counts anew when it is set.
 ///
-/// A settled thread's period is drawn in [P/2, 3P/2], and again at the first drain after four samples, so that no
-/// rhythm of the program is in step with it for long. A short period that is kept until then gives more samples than a
-/// long one lacks, and each draw cuts a part of a period off. So all are longer or shorter by a pace that follows how
-/// many there have been. A sample stands for what the event has counted since the last one.
+/// A settled thread's period is drawn from [P/2, 3P/2], and again at the first drain after four samples: so no rhythm
+/// of the program is in step with it for long. Short periods give more samples until the next draw than long ones, and
+/// a draw cuts off the period that has begun. So periods are multiplied by a pace, which is corrected by the number of
+/// samples so far. A sample stands for what the event has counted since the last one.
 ///
-/// Of many brief threads, those would be sampled late in their lives only. Such a thread has one period X, uniform in
-/// (0, P), that repeats. The sample at count t then stands for P / sum(1/k) over all k with least <= t/k < P: the
-/// density with which any X puts a sample there. An X below `least`, a quarter of P or more, gives one sample only.
-/// Right for many threads, not for one: a thread that lives on is settled. Where almost all threads end within a part
-/// of P (NewThreadShare::reach_us), only those whose X is in it have an event until then, for one sample.
+/// A brief thread would be sampled late in its life only. So it has one period X, uniform in (0, P), which repeats. A
+/// sample at count t stands for P / sum(1/k) over all k with least <= t/k < P: the density with which X = t/k puts one
+/// at t. An X below `least` (a quarter of P, or more) gives one sample only. This is right for many threads, not for
+/// one: a thread that lives on is settled. If nearly all threads end within a part of P (NewThreadShare::reach_us),
+/// only those whose X lies in that part have an event until then, for one sample.
 class ThreadClock {
 public:
     ThreadClock() = default;

@@ -29,9 +29,9 @@ using EndedThreads = HostQueue<EndedThread, 8192>;
 /// How much of each thread's CPU time its samples and notes stand for, and how much is left. Time that no sample covers
 /// is never put on a sampled stack: it is written as a note, without hits. The collector thread only.
 ///
-/// Samples of one thread stand for more or less than it used, and are right for many. So rests are settled for all
-/// threads together, at the end: no more is not sampled than the process used and samples do not stand for. It is
-/// shared among threads of one name and start routine, and these, by what their clocks miss.
+/// Samples of one thread stand for more or less than it used; those of many add up. So what is left is settled for all
+/// threads together, at the end: what the process used and samples do not stand for. It is shared among kinds of
+/// threads (one name, one start routine), then among a kind's threads, by what clocks have more than samples.
 class Ledger {
 public:
     /// `period_ns`: 0 if the event is no clock; then only weights are counted.
@@ -56,7 +56,7 @@ public:
     void learn_root(std::uint64_t caller, std::uint64_t root) { root_of_[caller] = root; }
     /// CPU time that could not be sampled, as a frame of its own.
     void note(Note note, ThreadId thread, std::uint64_t weight);
-    /// Samples that an engine lost. Of which threads they were is found by the CPU clocks, unless the event is none.
+    /// Samples that an engine lost. If the event is a clock, the threads' CPU clocks show whose they were.
     void lost(std::uint64_t weight);
     std::uint64_t lost_unassigned() const { return lost_unassigned_; }
     /// To be called before a flush: shares what was lost among the living threads.
@@ -66,9 +66,9 @@ public:
     void note_missing(Note why, std::uint64_t used_ns);
 
     void thread_ended(const EndedThread& thread);
-    /// At the end of the profile, with the process's CPU time: writes what the samples do not cover of all threads, as
-    /// far as samples were reported lost as that, and what ended threads used after they had reported their clocks, or
-    /// did not report. Gives what was reported lost and was no CPU time: perf counts records that are no samples, too.
+    /// At the end of the profile: writes the CPU time that no sample covers, also what threads used after their last
+    /// reading. As much of it as samples were reported lost is [lost], the rest [not sampled] or what else is known.
+    /// Returns what was reported lost beyond that: some of the records that perf counts as lost are no samples.
     std::uint64_t write_rests(std::uint64_t process_cpu_ns);
     bool wrote() const { return wrote_; }
     std::uint64_t not_sampled_ns() const { return not_sampled_ns_; }

@@ -36,8 +36,8 @@ public:
               std::uint64_t start_ns, const CpuClocks& clocks = kernel_clocks());
 
     RecordSink& sink() { return pipeline_; }
-    /// Created now, while it still can be, if it is asked to: before the host drops its privileges. If no sample
-    /// follows, close() removes it. Else it comes with the first samples, and is to be closed after close().
+    /// The profile's file. It appears with the first samples; ProfileFile::create() makes it earlier, for a host that
+    /// is about to drop its privileges. Without samples close() removes it. Else the caller closes it after close().
     ProfileFile& file() { return file_; }
     const ProfileFile& file() const { return file_; }
     /// Up to where CPU time and units of work are counted: the clocks and counters as they were read last.

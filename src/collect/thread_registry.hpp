@@ -89,7 +89,7 @@ public:
     /// Of a thread that lives; empty if it does not.
     std::string name_of(std::uint32_t tid) const;
     std::string account_name(std::uint32_t tid) const { return name_or_usual(name_of(tid)); }
-    /// Under which number the profile has what the thread does now: the thread itself, with the name that it has now.
+    /// The number under which the profile has what the thread does now: its own, or that of its present name's entry.
     ThreadId shown(ThreadId thread) const { return threads_[thread].shown; }
     /// An earlier profile's thread, under the name that it had there: one that lives still, else an entry of its own.
     ThreadId same_thread(const ThreadRegistry& before, ThreadId thread);

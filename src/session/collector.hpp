@@ -40,16 +40,16 @@ public:
         counts_ = true;
         life_.step<Life::State::none, Life::State::newborn>();
     }
-    /// Whether nothing is sampled yet because of that, and nothing would be lost at an end now: the child has not used
-    /// FLAMEPROBE_MIN_CPU, and no units of work were counted. Async-signal-safe.
+    /// Whether the child is still newborn, so that nothing is sampled, and has nothing to report if it ends now: it has
+    /// not used FLAMEPROBE_MIN_CPU, and has counted no units of work. Async-signal-safe.
     bool waits() const noexcept {
         return life_.is(Life::State::newborn) && uses_little() && !any_units_counted() && !alloc::any_unattended();
     }
-    /// To be called when the host ends, by any thread. True if its collector still waited so, or is gone: there is
-    /// nothing to ask it for or to wait for. Async-signal-safe.
-    /// Most children of a shell or a forking server end here: waking the collector and waiting for its answer would be
-    /// a third of what such a short life costs. One that has used more is accounted for even if on a busy machine its
-    /// collector has not run yet.
+    /// To be called when the host ends, by any thread. True if there is nothing to ask the collector for: waits() held,
+    /// or the collector is gone. Async-signal-safe.
+    /// Most children of a shell or a forking server end here. Waking the collector and waiting for its answer would be
+    /// a third of what such a short life costs. A child that has used more is accounted for, even if its collector has
+    /// not run yet on a busy machine.
     bool end() noexcept {
         if (life_.is(Life::State::newborn) && !waits()) return false;
         return life_.step<Life::State::newborn, Life::State::gone>() || life_.is(Life::State::gone);

@@ -56,7 +56,7 @@ public:
         }
         sleeping_.fetch_sub(1, std::memory_order_relaxed);
     }
-    /// What decides whether a new thread has an event, and by now: the share for which it is chosen, if it is.
+    /// draw(): a thread's random number. choose(): the share as it is now, if the number is chosen by it.
     std::uint64_t draw(std::uint32_t tid) noexcept {
         return splitmix64(hash_pair(born_.fetch_add(1, std::memory_order_relaxed), tid));
     }
@@ -67,10 +67,10 @@ public:
         if (static_cast<std::uint32_t>(drawn) % share.stands_for != 0) return std::nullopt;
         return share;
     }
-    /// How long it waits at most.
-    /// Where a hundred threads take turns on a CPU, the collector gets memory for a ring after as many: each of them
-    /// may hold the lock of the address space while it does not run. Of a collector that does not run at all little is
-    /// hoped for.
+    /// How long a new thread waits at most. To map a ring the collector needs the lock of the address space. Where a
+    /// hundred threads take turns on a CPU, each may hold that lock while it does not run.
+    /// Once a thread has waited in vain, later ones wait 2 ms only, until the collector answers again: it may not run
+    /// at all.
     std::uint64_t patience_ns() const noexcept { return (late_.load(std::memory_order_relaxed) ? 2 : 100) * ns_per_ms; }
     /// Whether threads are to announce themselves.
     bool wanted() const noexcept { return wanted_.load(std::memory_order_acquire); }
@@ -91,9 +91,9 @@ public:
         });
         if (any) wake();
     }
-    /// A thread that ends has used so much. Decides how many wait.
-    /// Of lives that are like the last ones, one in fifty is longer than any of them. Two that end at once may count as
-    /// one.
+    /// A thread has ended that has used `cpu_ns`. Decides which new threads wait: by the mean of some 16 lives, and the
+    /// longest of the last 32 to 64. About one thread in fifty outlives these, and is sampled all the same, later.
+    /// Two threads that end at once may count as one.
     void lived(std::uint64_t cpu_ns) noexcept {
         constexpr std::uint64_t enough = 16, lately = 32;
         constexpr double met_in_ns = 100'000, most_of_life = 1.0 / 20, most_for_one = 32;
@@ -126,8 +126,8 @@ private:
                    ? std::string_view(thread.name, ::strnlen(thread.name, sizeof thread.name))
                    : std::string_view();
     }
-    // Of two shares by which a thread was chosen with one number, one in `stands_for` is a power of two: those that
-    // both choose are those that this chooses.
+    // The share that chooses the threads which both choose. `stands_for` is a power of two, and a thread's number the
+    // same for both: whom the larger one chooses, the smaller one does too.
     static NewThreadShare stricter(NewThreadShare one, NewThreadShare other) noexcept {
         const bool any = one.reach_us == 0 || other.reach_us == 0;
         return {.reach_us = any ? std::max(one.reach_us, other.reach_us) : std::min(one.reach_us, other.reach_us),
