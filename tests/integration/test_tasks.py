@@ -1,6 +1,7 @@
 """What async tasks wait for, seen from outside: `flameprobe attach -e tasks`, on tokio programs of known truth."""
 
 import json
+import os
 import re
 import shutil
 import signal
@@ -67,7 +68,8 @@ class Tasks(Case):
         return found
 
     def started(self, program, *arguments):
-        process = started([program, *arguments], self.directory, clean_environment(), stdin=subprocess.PIPE,
+        # As a user types it: by a path that is not the kernel's.
+        process = started([os.path.relpath(program, self.directory), *arguments], self.directory, clean_environment(), stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE)
         host = process.__enter__()
         self.addCleanup(process.__exit__, None, None, None)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 
 #include "base/clock.hpp"
 #include "base/hash.hpp"
@@ -23,14 +24,15 @@ bool TaskLooks::find() {
     searched_ns_ = monotonic_ns();
     search_pause_ns_ = std::min(2 * search_pause_ns_, ns_per_second);
     memory_ = std::make_unique<Memory>();
-    const std::string executable = executed_path();
+    // As the maps have it: what the program was called by may be relative.
+    std::error_code error;
+    const std::string executable = std::filesystem::read_symlink(host_proc_directory() + "/exe", error).string();
     if (!has_tasks()) {
         tables_ = std::make_unique<TaskTables>(*memory_, executable);
         if (tables_->count() == 0) return false;
         const int root = ::open((host_proc_directory() + "/root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
         const Descriptor held(root);
-        auto file = ElfFile::open(executable, root);
-        if (!file) file = ElfFile::open(host_proc_directory() + "/exe");
+        auto file = ElfFile::open(host_proc_directory() + "/exe");
         std::unique_ptr<ElfFile> separate;
         if (file && (*file)->find(".debug_info") == nullptr) {
             const DebugFileSearch search{{"/usr/lib/debug"}, root};
