@@ -58,6 +58,13 @@ test("a stretch of time has the samples of its steps, at its own beginning", () 
   const waits = treeOf(profileOf([[1, 2, 25], [6, 3, 10]], {waiting: true, event: "offcpu"}), 1, [20, 80]);
   assert.deepEqual(shown(waits, waits.root), [[0, 0, 15, 15], [0, 40, 10, 10]]);
 });
+test("what is in sight has an address", () => {
+  const tree = treeOf(profileOf([[0, 2, 10], [4, 3, 30]]));
+  assert.equal(tree.addressOf(10.5, 40), "10.40");
+  const {x, total, depth, fn} = tree.at("10.40");
+  assert.deepEqual([x, total, depth, fn, shown(tree, tree.at("10.40")).length], [10, 30, 0, 3, 2]);
+  assert.deepEqual(["", "90.95", "x"].map((address) => tree.at(address)), [tree.root, tree.root, tree.root]);
+});
 test("the box at a place, or the highest below it", () => {
   const tree = treeOf(profileOf([[0, 2, 10], [1, 3, 10]]));
   assert.deepEqual([tree.nearest(15, 2).fn, tree.nearest(15, 9).fn, tree.nearest(30, 2)], [2, 2, tree.root]);

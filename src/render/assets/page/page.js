@@ -149,7 +149,7 @@ export class Page {
     };
     const open = (of) => { if (of.zoomed.depth > 0) this.openSandwich(of.zoomed.fn); };
     const zoomed = (of) => {
-      this.state.zoom = of.whole ? "" : of.tree.address(of.zoomed);
+      this.state.zoom = of.whole ? "" : of.tree.timed ? of.tree.addressOf(...of.goal) : of.tree.address(of.zoomed);
       find("reset").hidden = of.whole;
       this.chart.refine(of);
       this.state.save();
@@ -232,7 +232,7 @@ export class Page {
       const tree = state.chart ? this.chart.tree(this.main.holder.clientWidth) : this.tree(this.sums.total);
       find("caption-before").hidden = !state.chart;  // it takes room
       this.main.show(tree, !state.icicle, state.zoom);
-      this.chart.mark(this.main);
+      this.chart.refine(this.main);
       if (this.compare && !this.opened) {
         this.opened = true;
         const at = state.zoom || state.reverse ? null : this.main.tree.at(this.compare.opening());

@@ -33,8 +33,8 @@ export class State {
     const numbers = new Map(to.functions.name.map((_, fn) => [to.key(fn), fn]));
     const number = (fn) => fn < 0 ? -1 : numbers.get(from.key(fn)) ?? -1;
     this.fn = number(this.fn);
-    const path = this.zoom ? this.zoom.split(".").map((run) => run.split("*").map(Number)).map(([fn, times]) => [number(fn), times]) : [];
-    this.zoom = path.some(([fn]) => fn < 0) ? "" : path.map(([fn, times]) => times ? fn + "*" + times : String(fn)).join(".");
+    const path = this.zoom && !this.chart ? this.zoom.split(".").map((run) => run.split("*").map(Number)).map(([fn, times]) => [number(fn), times]) : [];
+    if (!this.chart) this.zoom = path.some(([fn]) => fn < 0) ? "" : path.map(([fn, times]) => times ? fn + "*" + times : String(fn)).join(".");
     for (const of of ["thread", "lane"]) this[of] = this[of] < 0 ? -1 : to.threadKeys.indexOf(from.threadKeys[this[of]]);
     if (this.range) this.time = this.range.map((bin, end) => Math[end ? "ceil" : "floor"](bin * from.bin / to.bin)).join("-");
   }

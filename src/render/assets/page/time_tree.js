@@ -51,9 +51,12 @@ export class TimeTree {
     }
     return node;
   }
-  // Nodes of a flame chart have no address; the selected stretch of time has.
-  address() { return ""; }
-  at() { return this.root; }
+  // Nodes of a flame chart have no address, but stretches of time: nanoseconds from its beginning on.
+  addressOf(from, to) { return `${Math.floor(from)}.${Math.ceil(to)}`; }
+  at(address) {
+    const {root} = this, [from, to] = address.split(".").map(Number), end = Math.min(to, root.total);
+    return from < end ? {...root, x: from, total: end - from} : root;
+  }
 }
 
 // [{x, total, stack}] in the order of time, without an overlap.
