@@ -88,7 +88,13 @@ private:
             return caller_row(node, id);
         if (is_allocator(name)) return of_memory_ ? caller_row(node, id) : named("[malloc and free]", id);
         if (is_stand_in(name)) return nameless_row(node, id);
-        return function(id);
+        return is_inside_library(node, id) ? row_of_[profile_.nodes[node].parent] : function(id);
+    }
+    /// What a library's function inlined of its library is that function, which own code called.
+    bool is_inside_library(NodeId node, FunctionId id) const {
+        const NodeId parent = profile_.nodes[node].parent;
+        return profile_.functions[id].kind == FrameKind::inlined && roles_[id] == Role::library && parent != 0 &&
+               roles_[profile_.function_of(parent)] == Role::library;
     }
     std::uint32_t caller_row(NodeId node, FunctionId id) {
         const NodeId parent = profile_.nodes[node].parent;

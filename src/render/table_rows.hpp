@@ -31,7 +31,8 @@ struct FunctionTable {
 
 /// Functions of the program and of libraries, scopes, system calls and other work of the kernel. Allocators with their
 /// insides are one row; where memory is what is counted they and libraries' functions are the nearest own function's.
-/// What only forwards calls is its caller's, too. The heaviest first, by own weight or by total; then by name.
+/// What only forwards calls is its caller's, too. What a library's function inlined of its library is that function's,
+/// up to the one that own code called. The heaviest first, by own weight or by total; then by name.
 FunctionTable table_rows(const NamedProfile& profile, bool by_total);
 
 NodeRows node_rows(const NamedProfile& profile);

@@ -45,6 +45,16 @@ TEST_CASE("a table's rows are functions, system calls and the allocator; notes a
     CHECK(self_of_all(table) == table.samples);
 }
 
+TEST_CASE("what a library inlined is its function's that own code called") {
+    std::ifstream in(FLAMEPROBE_TEST_DATA "/answers/locks.kept");
+    const NamedProfile profile = test::read_kept(in);
+    const FunctionTable table = table_rows(profile, false);
+    const auto names = names_of(profile, table);
+    CHECK_MESSAGE(names.front().find("::operator[]") != std::string::npos, names.front());
+    for (const std::string& name : names) CHECK_MESSAGE(name.find("::_S_right(") == std::string::npos, name);
+    CHECK(self_of_all(table) == table.samples);
+}
+
 TEST_CASE("who allocates is the own function that a library allocates for") {
     std::ifstream in(FLAMEPROBE_TEST_DATA "/answers/table-alloc.kept");
     const NamedProfile profile = test::read_kept(in);
