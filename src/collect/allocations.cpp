@@ -7,6 +7,7 @@
 #include "base/clock.hpp"
 #include "base/hash.hpp"
 #include "capture/alloc/state.hpp"
+#include "collect/other_allocators.hpp"
 
 namespace flameprobe {
 namespace {
@@ -103,6 +104,8 @@ void Allocations::pause() {
     if (!std::exchange(running_, false)) return;
     state_.on.store(false, std::memory_order_relaxed);
     count();
+    if (const alloc::Table* const ours = alloc::table(); ours != nullptr)
+        unseen_ = files_with_other_malloc(pipeline_.code_map(), ours->code_begin, ours->code_end);
 }
 
 void Allocations::count() {
@@ -238,6 +241,12 @@ void Allocations::add_to(Counters& counters) {
     counters[std::string(counter::allocated_bytes)] = sum_.bytes;
     counters[std::string(counter::allocations)] = sum_.calls;
     counters[std::string(counter::allocation_mean)] = state_.mean;
+    if (!unseen_.empty())
+        counters
+            [std::string(counter::note) + "what " + unseen_.front() +
+             (unseen_.size() == 1 ? "" : " and " + std::to_string(unseen_.size() - 1) + " more files") +
+             " allocated is not counted, nor what it freed: it calls another malloc than the program (RTLD_DEEPBIND, "
+             "dlmopen, or a C library of its own)"] = 1;
     if (thinned_)
         counters[std::string(counter::note) +
                  "samples of allocations came faster than the collector could take them: some stand for several, and "

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -135,6 +136,7 @@ private:
     std::size_t gathered_ = 0;
     std::vector<alloc::Totals> lost_;  // by class of size: what is written already
     alloc::Totals sum_;
+    std::vector<std::string> unseen_;  // files whose calls are not
     std::uint64_t untracked_before_ = 0;
     bool running_ = false, any_ = false, busy_ = false, thinned_ = false;
 };

@@ -265,6 +265,35 @@ int main(void) {
                 text = render("--event", "alloc", "--format", "folded", "-o", "-", self.directory / f"{event}.fprobe").stdout
                 self.check_sites(read_folded(text), expected(ran.stdout))
 
+    def test_a_library_that_calls_another_malloc_is_said(self):
+        """Interposing does not reach what RTLD_DEEPBIND and dlmopen open."""
+        self.need("cc")
+        (self.directory / "plugin.c").write_text("""#include <stdlib.h>
+void* plugin_site(void) { return malloc(5000); }
+""")
+        (self.directory / "loader.c").write_text("""#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+int main(int argc, char** argv) {
+    const int how = atoi(argv[1]);
+    void* const library = how == 2 ? dlmopen(LM_ID_NEWLM, "./plugin.so", RTLD_LAZY)
+                                   : dlopen("./plugin.so", RTLD_LAZY | (how == 1 ? RTLD_DEEPBIND : 0));
+    void* (*const site)(void) = library == NULL ? NULL : (void* (*)(void))dlsym(library, "plugin_site");
+    if (site == NULL) return 9;
+    for (int i = 0; i < 1000; ++i)
+        if (site() == NULL || malloc(5000) == NULL) return 8;
+    return argc != 2;
+}
+""")
+        subprocess.run("cc -O1 -fPIC -shared -o plugin.so plugin.c && cc -O0 -o loader loader.c -ldl", shell=True, check=True,
+                       cwd=self.directory, env=clean_environment(), timeout=120)
+        for how, said in (("0", 0), ("1", 1), ("2", 1)):
+            with self.subTest(how=how):
+                ran = run([self.directory / "loader", how], self.directory, allocating(EVENT="alloc", FORMAT="none", OUT=how))
+                self.assertEqual(ran.returncode, 0, ran.stderr)
+                told = render("--info", self.directory / f"{how}.fprobe").stdout
+                self.assertEqual(len(re.findall(r"plugin\.so( and \d+ more files)? allocated is not counted", told)), said, told)
+
     def test_sizes_that_no_allocator_gives(self):
         """They count neither, nor do they end the sampling of their thread."""
         self.check_totals(*self.check("refused"))
