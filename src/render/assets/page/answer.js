@@ -1,4 +1,4 @@
-// The functions that the answer names lead to their boxes; what it quotes (`big`) is set apart.
+// The functions that the answer names lead to their boxes.
 import {THREAD} from "./data.js";
 import {element, escapeRegex, find} from "./tools.js";
 import {outermost} from "./walk.js";
@@ -7,12 +7,11 @@ import {outermost} from "./walk.js";
 export function linkAnswer(page) {
   const {named = {}, answer, functions: {kind}} = page.profile, line = find("answer"), names = Object.keys(named).sort((a, b) => b.length - a.length);
   const of = new Set(Object.values(named).flat().filter((fn) => kind[fn] !== THREAD));
-  if (!answer) return of;
-  const parts = answer.split(new RegExp(`(?<!\\w)(${[...names.map(escapeRegex), "`[^`]+`"].join("|")})(?!\\w)`));
+  if (!answer || !names.length) return of;
+  const parts = answer.split(new RegExp(`(?<!\\w)(${names.map(escapeRegex).join("|")})(?!\\w)`));
   line.textContent = "";
   parts.forEach((text, at) => {
     if (at % 2 === 0) return line.append(text);
-    if (text.startsWith("`")) return element(line, "code", {}, text.slice(1, -1));
     const link = element(line, "a", {href: "#", title: "Its widest box"}, text);
     link.addEventListener("click", (event) => {
       event.preventDefault();
