@@ -39,7 +39,9 @@ StoryTeller::StoryTeller(const NamedProfile& profile)
     const auto tell = [&](Role role) {
         for (FunctionId id = 0; id < profile.functions.size(); ++id) {
             const std::string_view name = profile.strings.view(profile.functions[id].name);
-            tells_[id] = tells_[id] || (roles_[id] == role && !is_stand_in(name) && !is_allocator(name));
+            // What a library inlined is its function's, as in tables.
+            const bool inside = role == Role::library && profile.functions[id].kind == FrameKind::inlined;
+            tells_[id] = tells_[id] || (roles_[id] == role && !inside && !is_stand_in(name) && !is_allocator(name));
         }
     };
     tells_.resize(profile.functions.size());

@@ -44,7 +44,7 @@ const std::map<std::string, std::string> right = {
     {"pool-waits", "of 8 threads' 24 s 2 % ran; 10 % in read, called by ask_backend, 22 % slept in main"},
     {"postgres-waits", "of 14 threads' 45 s 2 % ran; 17 % in epoll_wait, called by ProcSleep, 14 % had no CPU"},
     {"proxy", "98 % in proxy::proxy::checksum, called by proxy::proxy::relay: mostly format! (72 %)"},
-    {"pyext", "52 % in mix (fastagg.so), 40 % in the interpreter"},
+    {"pyext", "94 % in score_row (fastagg.so), called by aggregate: mix (52 %), the interpreter (40 %)"},
     {"python-waits", "of 21 threads' 2.71 s 2 % ran; 48 % slept, 47 % waited for other processes"},
     {"python", "94 % in code of _json.so without names"},
     {"quick", "99 % in quick"},
