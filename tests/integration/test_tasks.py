@@ -121,6 +121,26 @@ class Tasks(Case):
         tasks = {frames[0] for frames, _ in stacks}
         self.assertEqual(tasks, {f"each_wait_smol::{task}" for task in [*SMOL_WAITS, "on_race", "relay"]})
 
+    def test_kinds_of_runtimes(self):
+        for kind, tasks in (("local", {"of_local": 5}), ("current", {"of_current": 5})):
+            with self.subTest(kind):
+                self.attach(self.started(built() / "kinds", kind).pid, "-e", "tasks", duration="1s")
+                seen = {frames[0]: count / 1e6 for frames, count in self.stacks() if frames[-1] == "timer"}
+                self.assertEqual(set(seen), {f"kinds::{task}" for task in tasks})
+                self.assertAlmostEqual(seen[f"kinds::of_{kind}"], 5, delta=1.5)
+
+    def test_a_runtime_that_comes_later(self):
+        host = self.started(built() / "kinds", "several")
+        recorder = subprocess.Popen([COMMAND, "attach", "-e", "tasks", "-d", "8s", "-o", "out", str(host.pid)], cwd=self.directory,
+                                    env=clean_environment(FLAMEPROBE_LOG="stderr"), stderr=subprocess.PIPE, text=True)
+        while "attached to process" not in recorder.stderr.readline():
+            self.assertIsNone(recorder.poll())
+        host.stdin.write("\n")
+        host.stdin.flush()
+        recorder.communicate(timeout=60)
+        seen = {frames[0]: count for frames, count in self.stacks()}
+        self.assertEqual(set(seen), {"kinds::of_current", "kinds::of_second", "kinds::of_later"})
+
     def test_without_layouts(self):
         host = self.started(built("lines") / "each_wait")
         self.attach(host.pid, "-e", "tasks", duration="1s")

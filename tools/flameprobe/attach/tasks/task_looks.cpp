@@ -43,11 +43,23 @@ bool TaskLooks::find() {
         if (types_) chains_ = std::make_unique<ChainReader>(*types_, *tables_);
     }
     if (!chains_ || tables_->count() == 0) return false;
-    const Runtimes runtimes(*memory_, *tables_);
-    lists_ = runtimes.lists();
-    slabs_.clear();
-    for (const TaskSlab& slab : runtimes.slabs()) slabs_.push_back({slab});
+    find_runtimes();
     return has_runtimes();
+}
+
+// Again and again: a program makes some later too. It reads the stacks of all threads.
+void TaskLooks::find_runtimes() {
+    constexpr std::uint64_t least_pause_ns = ns_per_second, most_pause_ns = 10 * ns_per_second, part_of_a_cpu = 100;
+    const std::uint64_t began = own_cpu_ns();
+    memory_ = std::make_unique<Memory>();
+    const Runtimes runtimes(*memory_, *tables_);
+    for (const TaskLists& lists : runtimes.lists())
+        if (std::ranges::find(lists_, lists.at, &TaskLists::at) == lists_.end()) lists_.push_back(lists);
+    for (const TaskSlab& slab : runtimes.slabs())
+        if (std::ranges::none_of(slabs_, [&](const Slab& known) { return known.place.entries_at == slab.entries_at; }))
+            slabs_.push_back({slab});
+    next_search_ns_ =
+        monotonic_ns() + std::clamp(part_of_a_cpu * (own_cpu_ns() - began), least_pause_ns, most_pause_ns);
 }
 
 void TaskLooks::begin(Pipeline& pipeline, EventId event, std::uint64_t now_ns) {
@@ -83,6 +95,7 @@ void TaskLooks::look(std::uint64_t now_ns) {
         last_ns_ = now_ns;
         return set_next(now_ns);
     }
+    if (now_ns >= next_search_ns_) find_runtimes();
     ++looks_;
     begin_fronts(now_ns);
     follow_fronts(now_ns);

@@ -85,6 +85,7 @@ private:
     };
 
     bool find();
+    void find_runtimes();
     bool has_runtimes() const { return !lists_.empty() || !slabs_.empty(); }
     void look_at_slabs();
     void begin_fronts(std::uint64_t now_ns);
@@ -138,6 +139,7 @@ private:
     std::unordered_map<const TaskTable*, std::vector<Shape>> shapes_;
     std::unordered_map<StackId, Amount> sums_;
     std::minstd_rand random_;
+    std::uint64_t next_search_ns_ = 0;
     std::uint64_t next_ns_ = 0, last_ns_ = 0, emitted_ns_ = 0, searched_ns_ = 0, search_pause_ns_ = 20 * ns_per_ms;
     bool emitted_ = false;
     double cost_ns_ = 1'000;  // of one task
