@@ -655,6 +655,7 @@ class HtmlTest(PageTest):
         self.settle()
         self.assertTrue(self.id("reset").is_displayed())
         self.assertTrue(self.details().startswith("Cart::total – "), self.details())
+        self.assertEqual(self.page.run("return document.activeElement.parentNode.parentNode.id"), "graph")
 
     def test_a_high_graph_opens_where_the_answer_begins(self):
         # Main is named, and calls what is too high for the window.

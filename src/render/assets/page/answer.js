@@ -34,4 +34,5 @@ function leadTo(page, functions) {
   const box = main.tree.at(address.join("."));
   main.zoom(box);
   main.focus(box);
+  main.canvas.focus({preventScroll: true});  // which outlines it
 }
