@@ -1,7 +1,9 @@
 """The README's commands on machines where nothing is installed (machines.py). What installs packages is also tried alone, with
 programs in the place of apt and sudo."""
 
+import re
 import shutil
+import time
 import unittest
 from pathlib import Path
 
@@ -113,6 +115,11 @@ def readme_commands():
     return [line.split("#")[0].strip() for line in block.splitlines() if line.strip()]
 
 
+def seconds_of_downloads(said):
+    """As apt gives them: Fetched 61.2 MB in 1min 5s (941 kB/s)"""
+    return sum(60 * int(minutes or 0) + int(seconds) for minutes, seconds in re.findall(r"^Fetched .* in (?:(\d+)min )?(\d+)s ", said, re.M))
+
+
 HOME = "/home/stranger/flameprobe"
 BUSY = "i=0; while [ $i -lt 3000000 ]; do i=$((i+1)); done"
 # What a release has of the tests' packages is installed there: tools/packages/test.txt is of Debian 12.
@@ -187,9 +194,10 @@ class Systems(OnSystems):
         for command in readme_commands():
             argv = command + (options if command == "tools/install" else "")
             with self.subTest(machine.release, user=user, command=argv):
-                used = cpu_seconds()
+                used, begun = cpu_seconds(), time.monotonic()
                 said = self.succeeds(machine, argv, user)
-                print(f"{machine.release}, {user}: {argv}: {cpu_seconds() - used:.0f} s of CPU time", flush=True)
+                print(f"{machine.release}, {user}: {argv}: {time.monotonic() - begun:.0f} s, {seconds_of_downloads(said)} s of them for "
+                      f"downloads; {cpu_seconds() - used:.0f} s of CPU time", flush=True)
                 if command == "tools/demo":
                     picture = machine.path(said.strip().splitlines()[-1])
                     self.assertIn("shop::checkout", picture.read_text())
@@ -232,6 +240,40 @@ class Systems(OnSystems):
             self.assertEqual((done.returncode, "--prefix=" in done.stderr), (1, True), done.stderr)
         self.readme(alone, "stranger", " --prefix=/home/stranger/.local")
         self.profiles(alone, "stranger", "/home/stranger/.local/bin/flameprobe")
+
+
+class Parts(OnSystems):
+    """In `tools/test systems` only: without one of the libraries that can be missing all is built. What needs it says so in one
+    line, and nothing else does."""
+
+    # Of a Debian package what asks for it, and the exit status without it.
+    ASKED = {
+        "librsvg2-dev": ("flameprobe render *.fprobe -o a.png", 1),
+        "libcapstone-dev": ("flameprobe render --source *.fprobe -o a.html", 0),
+        "libcurl4-openssl-dev": ("flameprobe push --spool . --to http://127.0.0.1:1", 1),
+        "libncurses-dev": ("flameprobe top --once 99999999", 1),
+        "libmicrohttpd-dev": ("flameprobe live 99999999", 1),
+    }
+
+    def named(self, machine):
+        """{package: (command, its exit status, its lines that name the package)} of those that are named at all"""
+        found = {}
+        for command, _ in self.ASKED.values():
+            done = machine.run("PATH=$PWD/../tools/flameprobe:$PWD/../tools/render:$PATH; " + command, directory=f"{HOME}/build-release/demo")
+            for package in self.ASKED:
+                if lines := [line for line in done.stderr.splitlines() if package in line]:
+                    found[package] = (command, done.returncode, len(lines))
+        return found
+
+    def test_bookworm(self):
+        whole = with_sources(Machine(self, "bookworm"))
+        self.succeeds(whole, "tools/packages/install build parts && tools/demo 2 -Doptimization=0 && ninja -C build-release")
+        self.assertEqual(self.named(whole), {})
+        for package, (command, status) in self.ASKED.items():
+            with self.subTest(package):
+                machine = Machine(self, "bookworm", above=whole)
+                self.succeeds(machine, f"apt-get -q remove -y {package} && tools/configure build-release --clearcache && ninja -C build-release")
+                self.assertEqual(self.named(machine), {package: (command, status, 1)})
 
 
 class OwnTests(OnSystems):
