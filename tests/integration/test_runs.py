@@ -563,10 +563,16 @@ print(child())"""
         lines = log.read_text().splitlines()
         dumps = [line for line in lines if "--low-priority" in line]  # and so may begin after what is drawn at the end
         self.assertGreaterEqual(len(dumps), 1)
-        self.assertEqual(len(lines), len(dumps) + 1)  # a dump that is due at the end is the end's, also on a busy machine
-        for number in range(1, len(lines)):
+        # A dump that is due at the end is the end's, also on a busy machine. Without a sample since the last one it has none.
+        if len(lines) == len(dumps):
+            facts = [(self.directory / f"part.{number}.txt").read_text() for number in range(1, len(dumps) + 1)]
+            used = [float(re.search("^CPU time: ([0-9.]+) s", text, re.M)[1]) for text in facts]
+            self.assertGreater(sum(used), 1.58, used)
+        else:
+            self.assertEqual(len(lines), len(dumps) + 1)
+        for number in range(1, len(dumps) + 1):
             self.assertIn(f"part.{number}.fprobe --stem={self.directory}/part.{number} --low-priority", "\n".join(dumps))
-        sums = [sum(count for _, count in self.folded(f"part.{number}")) for number in range(1, len(dumps) + 2)]
+        sums = [sum(count for _, count in self.folded(f"part.{number}")) for number in range(1, len(lines) + 1)]
         self.assertGreater(sum(sums), 0.9 * 1.6 * 499, sums)  # nothing is lost while one is drawn
         log.unlink()
         ran = self.tree(1, 0.3, OUT="alone.%p", FREQ=499, CHILDREN="separate", change=change)
