@@ -101,21 +101,31 @@ FrameNames::FrameNames(NamedProfile& profile) : profile_(profile) {
     for (FunctionId id = 0; id < profile.functions.size(); ++id) functions_.try_emplace(key(id), id);
     for (FrameId id = 0; id < profile.frames.size(); ++id) {
         const NamedFrame& frame = profile.frames[id];
-        if (frame.line == 0 && frame.location == NamedFrame::no_location) frames_.try_emplace(key(frame.function), id);
+        const Function& function = profile.functions[frame.function];
+        if (frame.line == 0 && frame.location == NamedFrame::no_location)
+            frame_of(profile.strings.view(function.name), function.kind, id);
     }
+}
+
+FrameId FrameNames::frame_of(std::string_view name, FrameKind kind, FrameId next) {
+    return frames_.find_or_add(mix(hash_text(name), static_cast<std::uint64_t>(kind)), next, [&](FrameId known) {
+        if (known >= profile_.frames.size()) return false;  // there was no memory for it
+        const Function& function = profile_.functions[profile_.frames[known].function];
+        return function.kind == kind && profile_.strings.view(function.name) == name;
+    });
 }
 
 FrameId FrameNames::intern(std::string_view text) {
     const auto [name, kind] = split_kind(text);
+    const auto new_frame = static_cast<FrameId>(profile_.frames.size());
+    const FrameId frame = frame_of(name, kind, new_frame);
+    if (frame != new_frame) return frame;
     const StringId string = profile_.strings.intern(name);
-    const std::uint64_t key = key_of(string, kind);
-    const auto [frame, is_new] = frames_.try_emplace(key, static_cast<FrameId>(profile_.frames.size()));
-    if (!is_new) return frame->second;
     const auto next = static_cast<FunctionId>(profile_.functions.size());
-    const FunctionId function = functions_.try_emplace(key, next).first->second;
+    const FunctionId function = functions_.try_emplace(key_of(string, kind), next).first->second;
     if (function == next) profile_.functions.push_back({.name = string, .kind = kind});
     profile_.frames.push_back({function, 0, NamedFrame::no_location});
-    return frame->second;
+    return frame;
 }
 
 }  // namespace flameprobe

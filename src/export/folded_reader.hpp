@@ -34,7 +34,8 @@ public:
 
 private:
     NamedProfile& profile_;
-    std::unordered_map<std::uint64_t, FrameId> frames_;        // by name and kind
+    FrameId frame_of(std::string_view name, FrameKind kind, FrameId next);
+    IdTable frames_;                                           // by name and kind
     std::unordered_map<std::uint64_t, FunctionId> functions_;  // likewise
 };
 

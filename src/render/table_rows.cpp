@@ -21,6 +21,8 @@ public:
           roles_(function_roles(profile)),
           shown_(shown_functions(profile)),
           of_memory_(profile.has_run && counts_memory(profile.run)) {
+        find_kinds();
+        of_function_.assign(profile.functions.size(), none);
         row_of_.resize(profile.nodes.size());
         below_own_.resize(profile.nodes.size());
         const auto count = static_cast<NodeId>(profile.nodes.size());
@@ -63,10 +65,18 @@ private:
     static bool counts_memory(const RunInfo& run) {
         return counts_bytes(run) || counts_living(run) || run.event.starts_with(event_name::alloc);
     }
+    /// What names say, which takes longer than all else if each node asks.
+    void find_kinds() {
+        kinds_.resize(profile_.functions.size());
+        for (FunctionId id = 0; id < kinds_.size(); ++id) {
+            const std::string_view name = profile_.strings.view(profile_.functions[id].name);
+            if (roles_[id] != Role::own && roles_[id] != Role::library) continue;
+            kinds_[id] = is_allocator(name) ? Kind::allocator : is_stand_in(name) ? Kind::stand_in : Kind::plain;
+        }
+    }
     /// Below the kernel's entry, and in an allocator, all is the row that it began with.
     std::uint32_t row_at(NodeId node) {
         const FunctionId id = shown_[profile_.function_of(node)];
-        const std::string_view name = profile_.strings.view(profile_.functions[id].name);
         switch (roles_[id]) {
             case Role::kernel:
                 return kernel_row(node);
@@ -86,8 +96,8 @@ private:
         // Who allocates is the program's own function that a library allocates for.
         if (of_memory_ && roles_[id] == Role::library && below_own_[profile_.nodes[node].parent])
             return caller_row(node, id);
-        if (is_allocator(name)) return of_memory_ ? caller_row(node, id) : named("[malloc and free]", id);
-        if (is_stand_in(name)) return nameless_row(node, id);
+        if (kinds_[id] == Kind::allocator) return of_memory_ ? caller_row(node, id) : named("[malloc and free]", id);
+        if (kinds_[id] == Kind::stand_in) return nameless_row(node, id);
         return is_inside_library(node, id) ? row_of_[profile_.nodes[node].parent] : function(id);
     }
     /// What a library's function inlined of its library is that function, which own code called.
@@ -124,9 +134,11 @@ private:
     }
 
     std::uint32_t function(FunctionId id, bool rest = false) {
-        const auto [at, is_new] = of_function_.try_emplace(id, static_cast<std::uint32_t>(rows_.size()));
-        if (is_new) add({}, id, rest);
-        return at->second;
+        if (of_function_[id] == none) {
+            of_function_[id] = static_cast<std::uint32_t>(rows_.size());
+            add({}, id, rest);
+        }
+        return of_function_[id];
     }
     std::uint32_t named(const std::string& name, FunctionId id, bool rest = false) {
         const auto [at, is_new] = of_name_.try_emplace(name, static_cast<std::uint32_t>(rows_.size()));
@@ -149,7 +161,10 @@ private:
     std::vector<bool> below_own_;        // by node
     std::vector<TableRow> rows_;
     std::vector<bool> rest_;
-    std::map<FunctionId, std::uint32_t> of_function_;
+    static constexpr std::uint32_t none = ~std::uint32_t{0};
+    enum class Kind : std::uint8_t { plain, allocator, stand_in };
+    std::vector<Kind> kinds_;                 // of functions
+    std::vector<std::uint32_t> of_function_;  // the row
     std::map<std::string, std::uint32_t> of_name_;
 };
 
