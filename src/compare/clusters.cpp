@@ -28,16 +28,21 @@ SideSpread spread_of_side(const Clusters& side) {
                        : side.variance / (whole * whole);
     spread.seen = spread.drawn;
     if (side.count < 2) return spread;
-    double squares = 0;
-    for (std::size_t at = 0; at < side.count; ++at) {
-        const double miss = side.part[at] - ratio * side.whole[at];
-        squares += miss * miss;
-    }
+    const auto squares_of = [&](std::size_t from, std::size_t to) {
+        double squares = 0;
+        for (std::size_t at = from; at < to; ++at) squares += std::pow(side.part[at] - ratio * side.whole[at], 2);
+        return squares;
+    };
+    const double squares = squares_of(0, side.count);
     const auto count = static_cast<double>(side.count);
     spread.seen = squares * count / (count - 1) / (whole * whole);
     spread.freedom = count - 1;
-    spread.of_odds = std::pow(ratio * std::max(0.0, 1 - ratio), 2) / count;
-    spread.between = side.one_run ? between_runs * between_runs * count * spread.of_odds : 0;
+    // Of amounts it is the logarithm that varies.
+    spread.of_odds = std::pow(side.variance_of > 0 ? ratio * std::max(0.0, 1 - ratio) : ratio, 2) / count;
+    if (side.one_run)
+        spread.between =
+            side.between * side.between * count * spread.of_odds +
+            between_threads * between_threads * squares_of(side.count, side.count + side.threads) / (whole * whole);
     return spread;
 }
 

@@ -13,6 +13,10 @@ inline constexpr double z_of_999_in_1000 = 3.29;
 /// How much runs of one program differ beside samples: the standard deviation of a part's odds, as a part of them. One
 /// run does not show it (docs/decisions/0017-one-comparison.md).
 inline constexpr double between_runs = 0.1;
+/// Of code of the kernel, which copies at the pace of the caches that threads share by chance.
+inline constexpr double between_runs_of_kernel = 0.25;
+/// Of each thread's part of the time: which of two has a lock, or the CPU, chance decides anew in each run.
+inline constexpr double between_threads = 0.5;
 
 /// One side's figure in its clusters, which are runs, or stretches of the time of its only run.
 struct Clusters {
@@ -21,7 +25,9 @@ struct Clusters {
     std::size_t count = 0;          // 0 or 1: the spread is not known
     double variance = 0;            // of the sum of `part` as samples drawn at random have it
     double variance_of = 0;         // of the sum of `whole`, likewise; 0 where it is not drawn
-    bool one_run = false;           // then clusters do not show how runs differ, and between_runs stands for it
+    bool one_run = false;           // then clusters do not show how runs differ, and what follows stands for it
+    double between = between_runs;
+    std::size_t threads = 0;  // behind the clusters, `part` and `whole` have the same of so many threads
 };
 
 /// The variance of the difference of two parts, as parts of what samples drawn at random give.

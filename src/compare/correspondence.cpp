@@ -12,6 +12,7 @@
 #include "compare/inlined.hpp"
 #include "compare/like_names.hpp"
 #include "compare/named_side.hpp"
+#include "compare/renamed.hpp"
 #include "render/function_totals.hpp"
 #include "render/text.hpp"
 
@@ -155,6 +156,9 @@ double matched_part(NamedSide& side, NamedSide& other) {
                                         other.names(NamePlace::process)};
     const double expected = static_cast<double>(total_hits(other.profile())) /
                             static_cast<double>(std::max<std::uint64_t>(1, total_hits(profile)));
+    std::vector<bool> is_single(profile.functions.size());
+    for (FunctionId id = 0; id < is_single.size(); ++id)
+        is_single[id] = !known[static_cast<std::size_t>(side.place(id))].contains(side.name(id));
     std::unordered_map<FunctionId, std::array<double, 2>> single;  // weight, hits
     double all = 0;
     for (const NamedCount& count : profile.counts) {
@@ -162,9 +166,7 @@ double matched_part(NamedSide& side, NamedSide& other) {
         for (NodeId node = count.node; node != 0; node = profile.nodes[node].parent) {
             if (profile.nodes[node].frame >= profile.frames.size()) continue;
             const FunctionId id = profile.function_of(node);
-            const NamePlace place = side.place(id);
-            if (node != count.node && place == NamePlace::function) continue;
-            if (known[static_cast<std::size_t>(place)].contains(side.name(id))) continue;
+            if ((node != count.node && side.place(id) == NamePlace::function) || !is_single[id]) continue;
             single[id][0] += static_cast<double>(count.weight), single[id][1] += static_cast<double>(count.hits);
             break;
         }
@@ -235,6 +237,7 @@ Correspondence make_alike(NamedProfile& before, NamedProfile& after) {
     name_threads(sides);
     pair_by_work(sides, NamePlace::process, "process", found.remarks);
     pair_by_work(sides, NamePlace::thread, "thread", found.remarks);
+    found.leads = join_renamed(sides[0], sides[1]);
     std::ranges::move(join_inlined(before, after), std::back_inserter(found.remarks));
     found.matched_before = matched_part(sides[0], sides[1]);
     found.matched_after = matched_part(sides[1], sides[0]);

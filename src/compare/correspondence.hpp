@@ -14,6 +14,8 @@ struct Correspondence {
     double matched_before = 1, matched_after = 1;
     /// Sentences on what was taken for one although its names differ.
     std::vector<std::string> remarks;
+    /// Sentences on functions that may be one under another name (compare/renamed.hpp), and are compared as one.
+    std::vector<std::string> leads;
 };
 
 /// Gives functions, threads and processes of both that correspond the same name; a process first in all stacks, if one

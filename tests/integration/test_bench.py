@@ -10,7 +10,7 @@ import sys
 import unittest
 from pathlib import Path
 
-from harness import COMMAND, Case, clean_environment, host, run, started, wait_until
+from harness import COMMAND, RENDER, Case, clean_environment, host, run, started, wait_until
 from test_allocations import standard_error
 
 PROGRAMS = Path(__file__).with_name("bench_programs.py")
@@ -308,7 +308,7 @@ class Compare(BenchCase):
             hot, rest = 200 * factor * weather, 800 * weather
             functions["hot"].append(hot)
             functions["rest"].append(rest)
-            runs.append({"cpu_ns_per_unit": hot + rest, "work_per_second": 1e9 / (hot + rest), "samples": 1e6, "sampled_share": 1})
+            runs.append({"cpu_ns_per_unit": hot + rest, "seconds": (hot + rest) / 1000, "work": 1_000_000, "samples": 1000000, "sampled_share": 1})
         scenario = {"name": "s", "sweep": {"n": 1}, "unit": "requests", "runs": runs,
                     "functions": [{"name": k, "runs": v} for k, v in functions.items()]}
         path = self.fresh_directory(name)
@@ -316,38 +316,63 @@ class Compare(BenchCase):
         return path
 
     def test_gate(self):
-        old, same, worse = self.made("old", 1), self.made("same", 1.0005), self.made("worse", 1.05)
+        old, same, worse = self.made("old", 1), self.made("same", 1.0005), self.made("worse", 1.2, spread=0.002)
         done = run([COMMAND, "compare", old, same, "--fail-above", "3%"], self.directory)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertIn("Nothing changed beyond noise", done.stdout)
+        self.assertIn("Nothing changed by more than", done.stdout)
         forms = [self.directory / f"change.{ending}" for ending in ("md", "html", "json")]
-        done = run([COMMAND, "compare", old, worse, "--fail-above", "3%", *[o for f in forms for o in ("-o", f)]], self.directory)
+        done = run([COMMAND, "compare", old, worse, "--fail-above", "1%", *[o for f in forms for o in ("-o", f)]], self.directory)
         self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
-        self.assertRegex(done.stdout, r"hot +s n=1 +200 ns +210 ns +\+5\.0 %")
-        self.assertRegex(done.stderr, r"worse by 5 %, and --fail-above allows 3 %")
-        self.assertIn("| hot | s n=1 |", forms[0].read_text())
-        self.assertIn("<td class=\"left\">hot</td>", forms[1].read_text())
-        self.assertEqual([c["name"] for c in json.loads(forms[2].read_text())["changes"] if c["beyond_noise"] and c["name"]], ["hot"])
-        done = run([COMMAND, "compare", worse, old, "--fail-above", "3%"], self.directory)
+        self.assertRegex(done.stdout, r"^hot: \+20 % CPU time a request \(\+1\d to \+2\d\), 200 ns → 240 ns; nothing else")
+        self.assertRegex(done.stdout, r"\nthroughput: .*−3\.8 % ")
+        self.assertRegex(done.stderr, r"changes? above --fail-above")
+        self.assertTrue(forms[0].read_text().startswith("### s n=1\n**hot: +20 %"), forms[0].read_text())
+        self.assertIn("hot: +20 %", forms[1].read_text())
+        told = json.loads(forms[2].read_text())["comparisons"][0]
+        self.assertEqual((told["scenario"], [c["name"] for c in told["findings"]]), ("s n=1", ["hot"]))
+        done = run([COMMAND, "compare", worse, old, "--fail-above", "1%"], self.directory)
         self.assertEqual(done.returncode, 0, "better is no failure")
 
     def test_two_values_of_one_bench(self):
         both = self.made("both", 1)
         report = json.loads((both / "report.json").read_text())
-        new = json.loads((self.made("new", 1.05) / "report.json").read_text())["scenarios"][0]
+        new = json.loads((self.made("new", 1.2) / "report.json").read_text())["scenarios"][0]
         report["scenarios"].append(new)
         for scenario, version in zip(report["scenarios"], ("old", "new")):
             scenario["sweep"]["version"] = version
         (both / "report.json").write_text(json.dumps(report))
-        done = run([COMMAND, "compare", "--by", "version", both, "--fail-above", "3%"], self.directory)
+        done = run([COMMAND, "compare", "--by", "version", both, "--fail-above", "1%"], self.directory)
         self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
-        self.assertIn("version=old → version=new", done.stdout)
-        self.assertRegex(done.stdout, r"hot +s n=1 +200 ns +210 ns +\+5\.0 %")
+        self.assertIn("hot: +20 % CPU time a request", done.stdout)
         for argv, status, message in (([both], 1, "has no variable 'x' that sweeps; there are: n, version"),
                                       ([both, both], 2, "name it alone")):
             done = run([COMMAND, "compare", "--by", "x", *argv], self.directory)
             self.assertEqual(done.returncode, status, done.stderr)
             self.assertIn(message, done.stderr)
+
+    def test_each_way_says_the_same(self):
+        """Of the same runs: their bench, their profiles, as text, Markdown, JSON, picture and page, and the gate."""
+        sides = {}
+        for name, units in (("old", "20"), ("new", "60")):
+            done = run([COMMAND, "bench", "-r", "4", "-F", "997", "--work", r"done (\d+) units", "-o", name, "--", sys.executable,
+                        PROGRAMS, "work", units], self.directory)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            runs = self.report(name)["scenarios"][0]["runs"]
+            sides[name] = [f"{name}/{one['profile']}" for one in runs]
+        old, new = (",".join(paths) for paths in sides.values())
+        for per, gate in (("share", "90"), ("run", "0")):
+            ways = {"bench": [COMMAND, "compare", "old", "new"], "compare": [COMMAND, "compare", old, new],
+                    "groups": [COMMAND, "compare", "--before", *sides["old"], "--after", *sides["new"]],
+                    "--diff": [RENDER, "--diff", old, new]}
+            told = {}
+            for way, argv in ways.items():
+                forms = ["svg", "html"] if way == "--diff" else ["html", "md", "json"]
+                for form in forms:
+                    out = self.directory / f"said.{form}"
+                    done = run([*argv, "--per", per, "--fail-above", gate, "-o", out], self.directory)
+                    told[way, form] = (done.stdout.splitlines()[0], done.returncode)
+                    self.assertIn(done.stdout.splitlines()[0].split(" (")[0].replace("&", "&amp;"), out.read_text())
+            self.assertEqual(len(set(told.values())), 1, told)
 
     def test_revisions_and_archives(self):
         self.need("git", "tar", "xz")
@@ -360,16 +385,16 @@ class Compare(BenchCase):
         self.made(f"results/2026-01-02-{old[:12]}", 1.5)
         self.made(f"results/2026-01-03-{old[:12]}", 1.2)
         self.made(f"results/2026-01-03-{old[:12]}.2", 1)  # the newest
-        self.made(f"results/2025-01-03-{new[:12]}", 1.05)
-        done = run([COMMAND, "compare", "HEAD~1", "HEAD", "--fail-above", "3%"], self.directory)
+        self.made(f"results/2025-01-03-{new[:12]}", 1.2)
+        done = run([COMMAND, "compare", "HEAD~1", "HEAD", "--fail-above", "1%"], self.directory)
         self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
-        self.assertRegex(done.stdout, r"hot +s n=1 +200 ns +210 ns +\+5\.0 %")
+        self.assertIn("hot: +20 % CPU time a request", done.stdout)
         (self.directory / "results").rename(self.directory / "kept")
         self.assertEqual(run([COMMAND, "compare", "--store", "kept", old[:8], "HEAD"], self.directory).returncode, 0)
         done = run(["tar", "-cJf", "new.tar.xz", "-C", "kept", f"2025-01-03-{new[:12]}"], self.directory)
         self.assertEqual(done.returncode, 0, done.stderr)
         done = run([COMMAND, "compare", "--store", "kept", "HEAD~1", "new.tar.xz"], self.directory)
-        self.assertRegex(done.stdout, r"hot +s n=1 +200 ns +210 ns", done.stderr)
+        self.assertIn("hot: +20 % CPU time a request", done.stdout, done.stderr)
         for name, message in (("HEAD~2", "HEAD~2: is neither a path nor a revision"), ("HEAD^{tree}", "is neither a path"),
                               ("new.tar", "new.tar: is neither")):
             done = run([COMMAND, "compare", "--store", "kept", name, "HEAD"], self.directory)
@@ -392,9 +417,11 @@ class Compare(BenchCase):
         old = self.made("old", 1)
         (self.directory / "x.json").write_text("{}")
         os.mkfifo(self.fresh_directory("waits") / "report.json")
-        for argv, status, message in ((["only-one"], 2, "name two"), ([old, old, "-o", "x.txt"], 2, "has to end in .md"),
+        for argv, status, message in (([], 2, "name two directories"), ([old, old, "-o", "x.txt"], 2, "has to end in .md"),
                                       ([old, old, "--fail-above", "much"], 2, "has to be a percentage"),
-                                      ([old, old, "--fdr", "200"], 2, "percentages from 0 to 100"),
+                                      ([old, old, "--min-share", "200"], 2, "percentage from 0 to 100"),
+                                      ([old, old, "--thread", "x"], 1, "such options are for profiles"),
+                                      ([old], 2, "name two inputs"),
                                       ([old, "none"], 1, "none"), ([old, "x.json"], 1, "is no report.json"),
                                       ([old, self.directory], 1, "report.json: cannot be read"),
                                       ([old, "waits"], 1, "report.json: cannot be read")):

@@ -87,7 +87,7 @@ class Locales(Case):
         self.assert_same_files(place, self.directory, ["recorded.txt", *(f"recorded.{ending}" for ending in formats().values())])
 
     def test_reports_and_comparisons(self):
-        runs = [{"cpu_ns_per_unit": 1234.5 + i, "work_per_second": 98765.4 - i, "samples": 1e6, "sampled_share": 1} for i in range(5)]
+        runs = [{"cpu_ns_per_unit": 1234.5 + i, "work": 1000.5, "seconds": 1.5 + i / 100, "samples": 1000000, "sampled_share": 1} for i in range(5)]
         report = {"format": "flameprobe-bench", "scenarios": [
             {"name": "s", "sweep": {"n": 1.5}, "unit": "requests", "runs": runs,
              "functions": [{"name": "f", "runs": [1000.25 + i for i in range(5)]}]}]}
@@ -96,9 +96,9 @@ class Locales(Case):
             (place / "old.json").write_text(json.dumps(report))
             (place / "new.json").write_text(json.dumps(report).replace("1000.25", "1300.25"))
             outputs = [word for ending in ("md", "html", "json") for word in ("-o", f"change.{ending}")]
-            done = run([COMMAND, "compare", "old.json", "new.json", "--fdr", "2.5%", *outputs], place, env=env)
+            done = run([COMMAND, "compare", "old.json", "new.json", "--min-share", "2.5%", *outputs], place, env=env)
             self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertIn("1.24 µs", done.stdout)
+            self.assertIn("658.2 requests a second", done.stdout)
             (place / "change.txt").write_text(done.stdout)
         for place, _ in places[1:]:
             self.assert_same_files(places[0][0], place, [f"change.{ending}" for ending in ("txt", "md", "html", "json")])

@@ -106,25 +106,7 @@ std::vector<CommandOption<A>> known_options() {
         {"info", none, always([](A& a, const Text&) { a.info = true; })},
         {"diff", none, always([](A& a, const Text&) { a.diff = true; })},
         {"fail-above", value, [](A& a, const Text& v) { return percent(v, a.fail_above); }},
-        {"per", value, always([](A& a, const Text& v) { a.per = v; })},
         {"archive", none, always([](A& a, const Text&) { a.archive = true; })},
-        {"event", value, always([](A& a, const Text& v) { a.filter.event = v; })},
-        {"idle", none, always([](A& a, const Text&) { a.filter.idle = true; })},
-        {"thread", value,
-         always([](A& a, const Text& v) { once_or_twice(a.filter.thread, a.second.filter.thread) = v; })},
-        {"scope", value, always([](A& a, const Text& v) { once_or_twice(a.filter.scope, a.second.filter.scope) = v; })},
-        {"pid", value,
-         [](A& a, const Text& v) {
-             return put_number<std::uint32_t>(v, once_or_twice(a.filter.pid, a.second.filter.pid));
-         }},
-        {"process", value,
-         [](A& a, const Text& v) { return expression(v, once_or_twice(a.process, a.second.process)); }},
-        {"from", value,
-         [](A& a, const Text& v) {
-             return put(parse_time(v), once_or_twice(a.filter.from_ns, a.second.filter.from_ns));
-         }},
-        {"to", value,
-         [](A& a, const Text& v) { return put(parse_time(v), once_or_twice(a.filter.to_ns, a.second.filter.to_ns)); }},
         {"min-samples", value, [](A& a, const Text& v) { return put_number<std::uint64_t>(v, a.gates.min_samples); }},
         {"min-rooted", value, [](A& a, const Text& v) { return put(parse_percentage(v), a.gates.min_rooted); }},
         {"max-lost", value, [](A& a, const Text& v) { return put(parse_percentage(v), a.gates.max_lost); }},
@@ -145,7 +127,8 @@ std::vector<CommandOption<A>> known_options() {
         {"help", none, always([](A& a, const Text&) { a.help = true; }), 'h'},
         {"version", none, always([](A& a, const Text&) { a.version = true; })},
     };
-    for (CommandOption<A>& option : picture_options()) options.push_back(std::move(option));
+    for (auto* const more : {selection_options, picture_options})
+        for (CommandOption<A>& option : more()) options.push_back(std::move(option));
     return options;
 }
 
@@ -182,6 +165,30 @@ std::optional<Error> contradiction(const Arguments& arguments) {
 }
 
 }  // namespace
+
+std::vector<CommandOption<Arguments>> selection_options() {
+    constexpr int none = no_argument, value = required_argument;
+    return {
+        {"event", value, always([](A& a, const Text& v) { a.filter.event = v; })},
+        {"idle", none, always([](A& a, const Text&) { a.filter.idle = true; })},
+        {"thread", value,
+         always([](A& a, const Text& v) { once_or_twice(a.filter.thread, a.second.filter.thread) = v; })},
+        {"scope", value, always([](A& a, const Text& v) { once_or_twice(a.filter.scope, a.second.filter.scope) = v; })},
+        {"pid", value,
+         [](A& a, const Text& v) {
+             return put_number<std::uint32_t>(v, once_or_twice(a.filter.pid, a.second.filter.pid));
+         }},
+        {"process", value,
+         [](A& a, const Text& v) { return expression(v, once_or_twice(a.process, a.second.process)); }},
+        {"from", value,
+         [](A& a, const Text& v) {
+             return put(parse_time(v), once_or_twice(a.filter.from_ns, a.second.filter.from_ns));
+         }},
+        {"to", value,
+         [](A& a, const Text& v) { return put(parse_time(v), once_or_twice(a.filter.to_ns, a.second.filter.to_ns)); }},
+        {"per", value, always([](A& a, const Text& v) { a.per = v; })},
+    };
+}
 
 std::vector<CommandOption<Arguments>> picture_options() {
     constexpr int none = no_argument, value = required_argument;

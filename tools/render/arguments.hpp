@@ -58,6 +58,10 @@ struct Arguments {
     bool version = false;
 };
 
+/// The options that choose samples, and what of them is compared, for other programs that compare. (filter, process,
+/// second and per of the Arguments.)
+std::vector<CommandOption<Arguments>> selection_options();
+
 /// The options that say what a picture shows and how, for other programs that draw. (graph and cut of the Arguments.)
 std::vector<CommandOption<Arguments>> picture_options();
 

@@ -201,6 +201,7 @@ Result<ProfileDiff> diff_sides(DiffSide first_side, DiffSide second_side, const 
     const Correspondence same = make_alike(before, after);
     diff.matched = {same.matched_before, same.matched_after};
     diff.remarks = same.remarks;
+    diff.leads = same.leads;
     const std::vector<Function> functions_before = before.functions, functions_after = after.functions;
     const auto programs_before = before.programs, programs_after = after.programs;
     keep_names_only(before);
@@ -239,9 +240,10 @@ Result<ProfileDiff> diff_sides(DiffSide first_side, DiffSide second_side, const 
         both.weight = diff.before[i] * times_before + diff.after[i] * times_after;
     }
     diff.clusters = {first_side.clusters, second_side.clusters};
+    diff.threads = {first_side.threads, second_side.threads};
     diff.runs = {first_side.runs, second_side.runs};
     diff.of_one_run = first_side.of_one_run && second_side.of_one_run;
-    diff.seconds = {sum_of(first_side.durations), sum_of(second_side.durations)};
+    diff.seconds = {first_side.durations, second_side.durations};
     widen(diff);
     return diff;
 }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -53,7 +54,8 @@ private:
     double widening_;
 };
 
-/// The part of a count that a cluster has: a run of a side, or a stretch of time of its only run.
+/// The part of a count that a cluster has: a run of a side, or a stretch of time of its only run; or, with a number
+/// behind these, one of its threads.
 struct Piece {
     std::uint32_t count = 0, cluster = 0;
     double weight = 0;
@@ -63,12 +65,15 @@ struct Piece {
 struct DiffSide {
     NamedProfile profile;
     std::vector<Piece> pieces;  // sorted by count, then cluster; empty: the spread is not known
-    std::uint32_t clusters = 0;
+    std::uint32_t clusters = 0, threads = 0;
     std::uint32_t runs = 1;
-    bool of_one_run = false;                                 // both sides are of the same run
-    std::vector<double> durations;                           // of each run, seconds
-    std::vector<std::map<std::string, std::uint64_t>> work;  // of each run: units by name
+    bool of_one_run = false;                          // both sides are of the same run
+    std::vector<double> durations;                    // of each run, seconds
+    std::vector<std::map<std::string, double>> work;  // of each run: units by name
 };
+
+class DiffSums;
+struct DiffAnswer;
 
 struct ProfileDiff {
     /// The stacks of both. Functions are equal if their names are: lines, paths and what is inlined differ from build
@@ -90,17 +95,21 @@ struct ProfileDiff {
     std::array<bool, 2> is_time{};        // before, after: whether weights are nanoseconds
     std::array<double, 2> matched{1, 1};  // before, after: the part whose function, thread and process both have
     std::vector<std::string> remarks;     // what was taken for one although its names differ
+    std::vector<std::string> leads;       // what may be one under another name, and is compared so
     std::string left_out;                 // a sentence on what is not compared; empty if all is
     /// The description of each of profile's functions, for colours and places: from the later profile if both have it.
     std::vector<Function> descriptions;
     std::array<std::vector<Piece>, 2> pieces;
-    std::array<std::uint32_t, 2> clusters{}, runs{1, 1};
+    std::array<std::uint32_t, 2> clusters{}, threads{}, runs{1, 1};
     bool of_one_run = false;                         // both sides are, so runs do not differ
-    std::array<double, 2> seconds{};                 // of all runs of a side together
-    std::array<std::vector<double>, 2> wholes;       // of each cluster: weight, or units of work
+    std::array<std::vector<double>, 2> seconds;      // of each run
+    std::array<std::vector<double>, 2> counted;      // of each run: units of work, if they are compared
+    std::array<std::vector<double>, 2> wholes;       // of each cluster and thread: weight, or units of work
     double typical_variance = 0;                     // compare/clusters.hpp
     double widening = 1;                             // of a box, as of functions in the median
     std::vector<std::array<double, 2>> widening_of;  // of each function: of its own, of its total
+    std::shared_ptr<const DiffSums> sums;            // of all counts
+    std::shared_ptr<const DiffAnswer> answer;        // once answer_of() has found it
 
     Change change(std::uint64_t before_weight, std::uint64_t after_weight, double before_variance,
                   double after_variance, double wider) const {
@@ -127,29 +136,36 @@ struct FunctionSums {
     double self_variance_before = 0, self_variance_after = 0, total_variance_before = 0, total_variance_after = 0;
 };
 
-/// The sums of all functions without the counts that are `removed`, and how much clusters widen them.
+/// The sums of all functions over the counts that are left, and how much clusters widen them. `diff` is the same in all
+/// calls.
 class DiffSums {
 public:
-    explicit DiffSums(const ProfileDiff& diff, const std::vector<bool>& removed = {});
+    explicit DiffSums(const ProfileDiff& diff);
+    /// Leaves a count out, for which all sums lose what it adds: a search need not add up all stacks again.
+    void remove(const ProfileDiff& diff, std::uint32_t count) { add(diff, count, -1); }
     const std::vector<FunctionSums>& sums() const { return sums_; }
-    /// Of all that is not removed.
+    /// Of all that is left.
     const FunctionSums& all() const { return all_; }
-    Spread spread(FunctionId function, bool total) const;
-    double widening(FunctionId function, bool total) const;
+    Spread spread(const ProfileDiff& diff, FunctionId function, bool total) const;
+    double widening(const ProfileDiff& diff, FunctionId function, bool total) const;
+    /// Of all that is left, where amounts are compared.
+    double widening_of_all(const ProfileDiff& diff) const;
 
 private:
-    using Rows = std::array<std::vector<double>, 2>;  // by side: function * clusters + cluster
-    void add_clusters(std::size_t count, FunctionId function, Rows& rows);
+    using Rows = std::array<std::vector<double>, 2>;  // by side: function * width + cluster or thread
+    void add(const ProfileDiff& diff, std::uint32_t count, int times);
+    void add_clusters(const ProfileDiff& diff, std::uint32_t count, FunctionId function, int times, Rows& rows);
 
-    const ProfileDiff& diff_;
     std::vector<FunctionSums> sums_;
     FunctionSums all_;
     Rows self_, total_;
-    std::array<std::vector<double>, 2> wholes_;
+    std::array<std::vector<double>, 2> weights_;       // of each cluster and thread
     std::array<std::vector<std::uint32_t>, 2> first_;  // of each count, its first piece
+    std::vector<std::uint32_t> seen_;                  // of each function, the stack that counted it last
+    std::uint32_t stacks_ = 0;
 };
 
-/// Fills ProfileDiff::typical_variance, widening and widening_of.
+/// Fills ProfileDiff::sums, typical_variance, widening and widening_of.
 void widen(ProfileDiff& diff);
 
 struct FunctionChange {

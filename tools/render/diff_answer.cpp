@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "diff_machine.hpp"
+#include "diff_measure.hpp"
 #include "diff_pictures.hpp"
 #include "render/describe.hpp"
 #include "render/text.hpp"
@@ -49,7 +50,7 @@ std::string relative(const ProfileDiff& diff, const Change& change) {
 /// "CPU time a request", "CPU time against the rest".
 std::string measured(const ProfileDiff& diff) {
     const std::string what = diff.of.substr(diff.of.starts_with("the ") ? 4 : 0);
-    return diff.unit.empty() ? diff.by_amount ? diff.of : what + " against the rest" : what + " a " + diff.unit;
+    return diff.unit.empty() ? diff.by_amount ? diff.of : what + " against the rest" : what + each_unit(diff.unit);
 }
 
 std::string percents(double part) {
@@ -116,7 +117,7 @@ std::string limit_text(const ProfileDiff& diff, const DiffSearch& search) {
         const double factor = search.seen * search.seen / (goal * goal);
         const auto runs = std::max(diff.runs[0], diff.runs[1]);
         const double more = std::ceil(static_cast<double>(runs) * (factor - 1)),
-                     seconds = std::max(diff.seconds[0], diff.seconds[1]) / runs;
+                     seconds = std::max(sum_of(diff.seconds[0]), sum_of(diff.seconds[1])) / runs;
         if (seconds > 0 && more < 10000)
             text += "; " + short_decimal(more, 0) + (more == 1 ? " more run" : " more runs") + " a side of " +
                     short_decimal(seconds, seconds < 10 ? 1 : 0) + " s would show 1 %";
@@ -126,7 +127,26 @@ std::string limit_text(const ProfileDiff& diff, const DiffSearch& search) {
            " has most of the whole, so its change is seen from " + percents(search.dominant_seen) + " on";
 }
 
+std::string rate_words(double rate) {
+    return rate < 1000 ? short_decimal(rate, 1) : count_text(static_cast<std::uint64_t>(std::llround(rate)));
+}
+
+/// How the rate changed, from the time for each unit.
+void put_rate(const ProfileDiff& diff, DiffAnswer& answer) {
+    const auto rate = work_rate(diff);
+    if (!rate) return;
+    const double before = rate->time.before().value(), after = rate->time.after().value();
+    const auto change = [&](double time) { return before / std::max(time, 1e-9) - 1; };
+    const double half = rate->time.half();
+    answer.least_fall = std::max(0.0, -change(after - rate->time.noise()));
+    answer.doubts.push_back(std::string("throughput: ") + (rate->time.is_noise() ? "within noise, " : "") +
+                            interval_text(change(after), change(after + half), change(after - half)) + ", " +
+                            rate_words(rate->before) + " → " + rate_words(rate->after) + " " + diff.unit + " a second");
+}
+
 void put_doubts(const ProfileDiff& diff, const DiffSearch& search, DiffAnswer& answer) {
+    answer.doubts = diff.leads;
+    put_rate(diff, answer);
     for (const Found& found : search.found) {
         if (!found.or_shrank) continue;
         answer.doubts.push_back("shares do not tell whether " + name_of(diff, found.function) + " grew or " +
@@ -157,7 +177,8 @@ void put_doubts(const ProfileDiff& diff, const DiffSearch& search, DiffAnswer& a
 
 }  // namespace
 
-DiffAnswer answer_of(ProfileDiff& diff) {
+const DiffAnswer& answer_of(ProfileDiff& diff) {
+    if (diff.answer) return *diff.answer;
     const DiffSearch search = search_changes(diff);
     DiffAnswer answer;
     answer.rest = search.rest, answer.seen = search.seen;
@@ -165,12 +186,23 @@ DiffAnswer answer_of(ProfileDiff& diff) {
         answer.findings.push_back(in_words(diff, found, &found == &search.found.front()));
     answer.sentence = first_sentence(diff, answer);
     put_doubts(diff, search, answer);
-    return answer;
+    diff.answer = std::make_shared<const DiffAnswer>(std::move(answer));
+    return *diff.answer;
+}
+
+std::string each_unit(std::string unit) {
+    if (unit.ends_with("ies") && unit.size() > 4)
+        unit.replace(unit.size() - 3, 3, "y");
+    else if (unit.ends_with('s') && !unit.ends_with("ss"))
+        unit.pop_back();
+    const bool vowel = !unit.empty() && std::string_view("aeio").find(unit.front()) != std::string_view::npos;
+    return (vowel ? " an " : " a ") + unit;
 }
 
 std::uint64_t count_grown(const DiffAnswer& answer, double part) {
-    return static_cast<std::uint64_t>(
-        std::ranges::count_if(answer.findings, [part](const Finding& one) { return one.least_growth > part; }));
+    const auto grown =
+        std::ranges::count_if(answer.findings, [part](const Finding& one) { return one.least_growth > part; });
+    return static_cast<std::uint64_t>(grown) + (answer.least_fall > part ? 1 : 0);
 }
 
 std::string answer_text(const DiffAnswer& answer, std::size_t width) {

@@ -37,23 +37,31 @@ std::vector<Candidate> candidates_of(const ProfileDiff& diff, const DiffSums& su
         return Candidate{function, everything, own_code,
                          difference * difference / std::max(1e-9, (before + after) * other), change};
     };
-    const auto add = [&](const Candidate& one) {
-        if (std::max(one.change.before().value(), one.change.after().value()) >= least_tested) list.push_back(one);
+    const std::uint64_t larger = std::max(diff.weight_before, diff.weight_after);
+    const auto whole_before = static_cast<double>(diff.by_amount ? larger : sums.all().total_before),
+               whole_after = static_cast<double>(diff.by_amount ? larger : sums.all().total_after);
+    const auto is_tested = [&](std::uint64_t before, std::uint64_t after) {
+        return static_cast<double>(before) >= least_tested * whole_before ||
+               static_cast<double>(after) >= least_tested * whole_after;
     };
-    if (diff.by_amount) add(candidate(0, true, false, sums.all(), diff.widening));
+    const FunctionSums& all = sums.all();
+    if (diff.by_amount && is_tested(all.total_before, all.total_after))
+        list.push_back(candidate(0, true, false, all, sums.widening_of_all(diff)));
     for (FunctionId function = 0; function < sums.sums().size(); ++function) {
         const FunctionSums& sum = sums.sums()[function];
         const bool is_thread = diff.descriptions[function].kind == FrameKind::thread;
-        if (sum.total_before + sum.total_after == 0 || is_thread) continue;
-        const Candidate total = candidate(function, false, false, sum, sums.widening(function, true));
-        add(total);
+        if (sum.total_before + sum.total_after == 0 || is_thread || !is_tested(sum.total_before, sum.total_after))
+            continue;
+        const Candidate total = candidate(function, false, false, sum, sums.widening(diff, function, true));
+        list.push_back(total);
         // What moves between a function and what it calls, and changes neither, may be another compiler's lines.
         constexpr double whole = 0.95;
         const bool is_whole = std::min(total.change.before().value(), total.change.after().value()) > whole;
         const bool ends_here = sum.self_before == sum.total_before && sum.self_after == sum.total_after;
         if (ends_here || (total.change.is_noise() && !is_whole)) continue;
-        const Candidate own = candidate(function, false, true, sum, sums.widening(function, false));
-        if (is_whole || own.change.difference() * total.change.difference() > 0) add(own);
+        const Candidate own = candidate(function, false, true, sum, sums.widening(diff, function, false));
+        if (!is_tested(sum.self_before, sum.self_after)) continue;
+        if (is_whole || own.change.difference() * total.change.difference() > 0) list.push_back(own);
     }
     return list;
 }

@@ -5,11 +5,8 @@
 #include "diff_load.hpp"
 #include "diff_pictures.hpp"
 #include "export/output_file.hpp"
-#include "inputs.hpp"
-#include "progress.hpp"
 #include "provenance_file.hpp"
 #include "render/function_totals.hpp"
-#include "selection.hpp"
 
 namespace flameprobe {
 
@@ -53,23 +50,9 @@ int diff_command(Arguments& arguments) {
         if (!chosen) return complain(wrong_usage, chosen.error().message);
         format = *chosen;
     }
-    Progress progress;
-    DiffNames names;
-    std::vector<DiffSide> sides;
-    for (const SelectedSide& wanted : selected_sides(arguments)) {
-        const auto inputs = side_inputs(wanted.arguments.inputs.front());
-        if (!inputs) return progress.clear(), complain(failed, inputs.error().message);
-        (sides.empty() ? names.before : names.after) =
-            side_name(*inputs) + (wanted.words.empty() ? "" : ", " + wanted.words);
-        auto side = load_diff_side(*inputs, wanted.arguments, progress);
-        if (!side) return progress.clear(), complain(failed, side.error().message);
-        const SampleFilter& filter = wanted.arguments.filter;
-        const bool by_thread = !filter.thread.empty() || filter.pid || !wanted.arguments.process.empty();
-        if (by_thread && !wanted.words.empty()) call_roots_alike(side->profile);
-        side->of_one_run = arguments.inputs.size() == 1;
-        sides.push_back(std::move(*side));
-    }
-    progress.clear();
+    auto loaded = load_diff_sides(arguments);
+    if (!loaded) return complain(failed, loaded.error().message);
+    auto& [sides, names] = *loaded;
     for (const DiffSide& side : sides) {
         const NamedProfile& profile = side.profile;
         for (const std::string& warning : profile.warnings) complain(done, warning);

@@ -13,6 +13,7 @@
 #include "loader.hpp"
 #include "outside/processes.hpp"
 #include "run_parts.hpp"
+#include "selection.hpp"
 
 namespace flameprobe {
 
@@ -61,12 +62,13 @@ Result<std::vector<RunFile>> runs_apart(const std::string& input) {
     return files;
 }
 
-}  // namespace
-
+/// Gives threads and processes one name: where some are compared with others, theirs are no difference.
 void call_roots_alike(NamedProfile& profile) {
     for (Function& function : profile.functions)
         if (function.kind == FrameKind::thread) function.name = profile.strings.intern("chosen threads");
 }
+
+}  // namespace
 
 Result<DiffSide> load_diff_side(const std::vector<std::string>& inputs, const Arguments& arguments,
                                 Progress& progress) {
@@ -101,6 +103,26 @@ Result<DiffSide> load_diff_side(const std::vector<std::string>& inputs, const Ar
         if (auto loaded = load({files[at]}); !loaded) return loaded.error();
     }
     return diff_side(std::move(runs));
+}
+
+Result<LoadedSides> load_diff_sides(const Arguments& arguments) {
+    Progress progress;
+    LoadedSides loaded;
+    for (const SelectedSide& wanted : selected_sides(arguments)) {
+        const auto inputs = side_inputs(wanted.arguments.inputs.front());
+        if (!inputs) return progress.clear(), inputs.error();
+        std::string& name = loaded.sides.empty() ? loaded.names.before : loaded.names.after;
+        name = side_name(*inputs) + (wanted.words.empty() ? "" : ", " + wanted.words);
+        auto side = load_diff_side(*inputs, wanted.arguments, progress);
+        if (!side) return progress.clear(), side.error();
+        const SampleFilter& filter = wanted.arguments.filter;
+        const bool by_thread = !filter.thread.empty() || filter.pid || !wanted.arguments.process.empty();
+        if (by_thread && !wanted.words.empty()) call_roots_alike(side->profile);
+        side->of_one_run = arguments.inputs.size() == 1;
+        loaded.sides.push_back(std::move(*side));
+    }
+    progress.clear();
+    return loaded;
 }
 
 }  // namespace flameprobe

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "diff_measure.hpp"
 #include "render/kernel_work.hpp"
 
 namespace flameprobe {
@@ -28,6 +29,29 @@ std::optional<TimeOfRun> time_of_run(const ProfileDiff& diff) {
     time.change = std::log(time.after / time.before);
     time.deviation = std::sqrt(variance);
     return time;
+}
+
+std::optional<WorkRate> work_rate(const ProfileDiff& diff) {
+    // Clocks and counts are exact beside how runs differ.
+    constexpr double exact = 1e-6, whole = 1e12;
+    std::array<Clusters, 2> clusters;
+    std::array<double, 2> of_unit{};
+    for (const std::size_t side : {0, 1}) {
+        const std::vector<double>&seconds = diff.seconds[side], &units = diff.counted[side];
+        const double all = sum_of(seconds), counted = sum_of(units);
+        if (units.size() < 2 || seconds.size() != units.size() || all <= 0 || counted <= 0) return std::nullopt;
+        clusters[side] = {.part = seconds.data(), .whole = units.data(), .count = units.size()};
+        clusters[side].variance = all * exact * all * exact;
+        of_unit[side] = all / counted;
+    }
+    const double wider = widening(spread_of(clusters[0], clusters[1]), 0), longer = std::max(of_unit[0], of_unit[1]);
+    const auto share = [&](double time) {
+        const double part = whole * time / longer;
+        Share its{static_cast<std::uint64_t>(std::llround(part)), static_cast<std::uint64_t>(whole)};
+        its.variance = part * exact * part * exact;
+        return its;
+    };
+    return WorkRate{1 / of_unit[0], 1 / of_unit[1], Change(share(of_unit[0]), share(of_unit[1]), true, wider)};
 }
 
 std::vector<bool> below_interrupts(const NamedProfile& profile) {

@@ -22,7 +22,7 @@ std::vector<double> units_of(const DiffSide& side, const std::string& measure) {
     std::vector<double> units;
     for (const auto& work : side.work) {
         const auto found = work.find(measure);
-        units.push_back(found == work.end() ? 0 : static_cast<double>(found->second));
+        units.push_back(found == work.end() ? 0 : found->second);
     }
     return units;
 }
@@ -40,6 +40,8 @@ Result<void> choose_measure(ProfileDiff& diff, DiffSide& before, DiffSide& after
                          "': compare by share, second or run"};
     }
     diff.by_amount = true;
+    if (diff.unit != "run" && diff.unit != "second")
+        diff.counted = {units_of(before, diff.unit), units_of(after, diff.unit)};
     diff.units = sum_of(units_of(before, diff.unit));
     const double scale = diff.units / sum_of(units_of(after, diff.unit));
     for (NamedCount& count : after.profile.counts)
@@ -54,7 +56,7 @@ std::vector<double> wholes_of(const DiffSide& side, const std::string& unit, dou
         for (double& one : units) one *= scale;
         return units;
     }
-    std::vector<double> wholes(side.clusters);
+    std::vector<double> wholes(side.clusters + side.threads);
     for (const Piece& piece : side.pieces) wholes[piece.cluster] += piece.weight;
     return wholes;
 }

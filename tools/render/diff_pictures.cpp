@@ -162,7 +162,7 @@ Result<void> write_diff_html(ProfileDiff& diff, const DiffNames& names, SortBy b
     sides.widening_of = diff.widening_of;
     sides.units = diff.units;
     sides.unit = diff.unit;
-    const DiffAnswer answer = answer_of(diff);
+    const DiffAnswer& answer = answer_of(diff);
     sides.title = answer.sentence;
     if (!answer.findings.empty()) sides.opens = answer.findings.front().callers;
     std::swap(diff.profile.functions, diff.descriptions);

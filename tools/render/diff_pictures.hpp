@@ -9,6 +9,7 @@
 #include "arguments.hpp"
 #include "base/result.hpp"
 #include "diff.hpp"
+#include "diff_load.hpp"
 #include "outside/byte_stream.hpp"
 #include "render/call_tree.hpp"
 #include "render/flame_graph.hpp"
@@ -59,10 +60,6 @@ struct DiffTree {
 
 /// Shortens the stacks in `diff.profile` that are too deep to draw.
 Result<DiffTree> build_diff_tree(ProfileDiff& diff, bool reverse, double min_width);
-
-struct DiffNames {
-    std::string before, after;  // what the two inputs are called
-};
 
 /// A flame graph of both: a box is as wide as the mean of its two shares, so vanished functions are as visible as new
 /// ones. Orange grew, blue shrank (colours that the colour-blind can tell apart), grey is within noise; signs are

@@ -21,10 +21,15 @@ double share_of(std::uint64_t weight, std::uint64_t whole) {
 
 class Search {
 public:
-    explicit Search(ProfileDiff& diff) : diff_(diff), removed_(diff.profile.counts.size()), time_(time_of_run(diff)) {
+    explicit Search(ProfileDiff& diff)
+        : diff_(diff), removed_(diff.profile.counts.size()), time_(time_of_run(diff)), left_(*diff.sums) {
         std::swap(diff.profile.functions, diff.descriptions);
         roles_ = function_roles(diff.profile);
         std::swap(diff.profile.functions, diff.descriptions);
+        functions_.assign(diff.profile.nodes.size(), no_function);
+        for (NodeId node = 1; node < functions_.size(); ++node)
+            if (diff.profile.nodes[node].frame < diff.profile.frames.size())
+                functions_[node] = diff.profile.function_of(node);
         leave_out_interrupts();
     }
 
@@ -43,10 +48,15 @@ private:
         std::uint64_t before = 0, after = 0;
         for (std::uint32_t i = 0; i < profile.counts.size(); ++i) {
             if (!below[profile.counts[i].node]) continue;
-            removed_[i] = true;
+            leave_out(i);
             before += diff_.before[i], after += diff_.after[i];
         }
         result_.interrupts = {share_of(before, diff_.weight_before), share_of(after, diff_.weight_after)};
+    }
+
+    void leave_out(std::uint32_t count) {
+        removed_[count] = true;
+        left_.remove(diff_, count);
     }
 
     bool is_told(const Candidate& one) const {
@@ -159,7 +169,7 @@ private:
     }
 
     bool add_finding() {
-        const DiffSums sums(diff_, removed_);
+        const DiffSums& sums = left_;
         const std::vector<Candidate> list = candidates_of(diff_, sums);
         if (result_.found.empty()) result_.tested = list.size();
         const double left = diff_.by_amount ? 1 : share_of(sums.all().total_before, diff_.weight_before);
@@ -198,25 +208,24 @@ private:
         return true;
     }
 
-    /// The outermost node of the finding in a stack; 0: it is not in it.
-    NodeId node_in(const Found& found, NodeId leaf) const {
+    /// Of each node the outermost one of the finding from the root to it; 0: there is none.
+    std::vector<NodeId> nodes_in(const Found& found) const {
         const NamedProfile& profile = diff_.profile;
-        const auto is_it = [&](NodeId node) {
-            return profile.nodes[node].frame < profile.frames.size() && profile.function_of(node) == found.function;
-        };
-        if (found.own_code) return leaf != 0 && is_it(leaf) ? leaf : 0;
-        NodeId at = 0;
-        for (NodeId node = leaf; node != 0; node = profile.nodes[node].parent)
-            if (is_it(node)) at = node;
-        return at;
+        std::vector<NodeId> in(profile.nodes.size());  // a parent comes before its children
+        for (NodeId node = 1; node < in.size(); ++node) {
+            const NodeId above = found.own_code ? 0 : in[profile.nodes[node].parent];
+            in[node] = above != 0 ? above : functions_[node] == found.function ? node : 0;
+        }
+        return in;
     }
 
     void remove(Found& found) {
+        const std::vector<NodeId> in = found.everything ? std::vector<NodeId>() : nodes_in(found);
         double most = -1;
         for (std::uint32_t i = 0; i < diff_.profile.counts.size(); ++i) {
             if (removed_[i]) continue;
-            const NodeId at = found.everything ? 0 : node_in(found, diff_.profile.counts[i].node);
-            removed_[i] = found.everything || at != 0;
+            const NodeId at = found.everything ? 0 : in[diff_.profile.counts[i].node];
+            if (found.everything || at != 0) leave_out(i);
             if (at == 0) continue;
             const double moved =
                 std::abs(share_of(diff_.after[i], diff_.weight_after) - share_of(diff_.before[i], diff_.weight_before));
@@ -243,9 +252,12 @@ private:
     const ProfileDiff& diff_;
     std::vector<bool> removed_;
     std::vector<Role> roles_;
+    static constexpr FunctionId no_function = ~FunctionId{0};  // frames that were left out of a deep stack
+    std::vector<FunctionId> functions_;                        // of nodes
     const std::optional<TimeOfRun> time_;
+    DiffSums left_;
     DiffSearch result_;
-    std::vector<FunctionSums> whole_;  // before anything was left out
+    std::vector<FunctionSums> whole_;  // before anything was found
 };
 
 }  // namespace

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 #include "compare/correspondence.hpp"
 #include "diff.hpp"
@@ -32,6 +34,26 @@ void cut_by_time(DiffSide& side) {
     }
 }
 
+/// A run by its heaviest threads; all others are one.
+void add_threads(DiffSide& side) {
+    constexpr std::uint32_t most = 16;
+    const NamedProfile& profile = side.profile;
+    if (side.clusters == 0 || profile.threads.size() < 2) return;
+    std::vector<std::pair<std::uint64_t, ThreadId>> heaviest(profile.threads.size());
+    for (ThreadId id = 0; id < heaviest.size(); ++id) heaviest[id].second = id;
+    for (const NamedCount& count : profile.counts)
+        if (count.thread < heaviest.size()) heaviest[count.thread].first += count.weight;
+    std::ranges::sort(heaviest, std::ranges::greater());
+    side.threads = std::min(most, static_cast<std::uint32_t>(heaviest.size()));
+    std::vector<std::uint32_t> rank(heaviest.size());
+    for (std::uint32_t at = 0; at < heaviest.size(); ++at) rank[heaviest[at].second] = std::min(at, side.threads - 1);
+    for (std::uint32_t at = 0; at < profile.counts.size(); ++at) {
+        const NamedCount& count = profile.counts[at];
+        const std::uint32_t thread = count.thread < rank.size() ? rank[count.thread] : side.threads - 1;
+        side.pieces.push_back({at, side.clusters + thread, static_cast<double>(count.weight)});
+    }
+}
+
 void forget_times(NamedProfile& profile) {
     profile.times.clear();
     profile.bin_ns = 0;
@@ -46,12 +68,13 @@ DiffSide diff_side(std::vector<NamedProfile> runs) {
     const bool processes = std::ranges::any_of(runs, &NamedProfile::process_first);
     for (NamedProfile& run : runs) {
         side.durations.push_back(static_cast<double>(run.summary.duration_ns) / 1e9);
-        side.work.push_back(run.work);
+        side.work.emplace_back(run.work.begin(), run.work.end());
         if (processes && !run.process_first && run.has_run) put_program_first(run);
     }
     if (runs.size() == 1) {
         side.profile = std::move(runs.front());
         cut_by_time(side);
+        add_threads(side);
         forget_times(side.profile);
         return side;
     }

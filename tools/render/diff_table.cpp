@@ -23,19 +23,22 @@ std::string note(const FunctionChange& row) {
 }
 
 /// What is alive, or what a unit of work costs.
-std::string each_text(const ProfileDiff& diff, std::uint64_t weight) {
-    return amount_text(diff.profile,
-                       static_cast<std::uint64_t>(std::llround(static_cast<double>(weight) / diff.units)));
+std::string each_text(const ProfileDiff& diff, double weight) {
+    const auto whole = static_cast<std::uint64_t>(std::llround(weight / diff.units));
+    constexpr std::uint64_t micro = 1000;
+    return diff.is_time[0] && diff.is_time[1] && whole < micro ? count_text(whole) + " ns"
+                                                               : amount_text(diff.profile, whole);
 }
 
 std::string sign_and(const ProfileDiff& diff, const Change& change) {
     if (!diff.by_amount) return with_sign(change.difference());
     const std::uint64_t before = change.before().count, after = change.after().count;
-    return (after < before ? "-" : "+") + each_text(diff, after < before ? before - after : after - before);
+    return (after < before ? "-" : "+") +
+           each_text(diff, static_cast<double>(after < before ? before - after : after - before));
 }
 
 std::string figure(const ProfileDiff& diff, Share part) {
-    return diff.by_amount ? each_text(diff, part.count) : percent(part.value());
+    return diff.by_amount ? each_text(diff, static_cast<double>(part.count)) : percent(part.value());
 }
 
 std::size_t column(const ProfileDiff& diff) { return diff.by_amount ? 12 : 9; }
@@ -80,14 +83,14 @@ DiffTable diff_table(ProfileDiff& diff, std::optional<std::uint64_t> rows, SortB
     const auto beyond = static_cast<std::uint64_t>(std::ranges::count_if(
         changes, [](const FunctionChange& row) { return !row.self.is_noise() || !row.total.is_noise(); }));
     const std::size_t shown = std::min<std::uint64_t>(rows.value_or(std::min(beyond, rows_by_default)), changes.size());
-    const DiffAnswer answer = answer_of(diff);
+    const DiffAnswer& answer = answer_of(diff);
     DiffTable table;
     std::string& out = table.text;
     out = answer_text(answer, names.width);
     out += diff.by_amount && diff.unit.empty()
                ? side_words(diff, false) + " before; " + side_words(diff, true) + " after"
                : count_text(diff.samples_before) + " samples before, " + count_text(diff.samples_after) + " after; " +
-                     (diff.unit.empty() ? "shares of " + diff.of : diff.of + " a " + diff.unit);
+                     (diff.unit.empty() ? "shares of " + diff.of : diff.of + each_unit(diff.unit));
     out += "; \"noise\": within the 99.9 % interval of chance\n";
     if (!diff.left_out.empty()) out += diff.left_out + "\n";
     for (const std::string& remark : diff.remarks) out += remark + "\n";
@@ -114,6 +117,9 @@ DiffTable diff_table(ProfileDiff& diff, std::optional<std::uint64_t> rows, SortB
             out += "above " + short_decimal(*fail_above, 4) + "%: " + finding.name + ": " + finding.before + " → " +
                    finding.after + ", by at least " + short_decimal(100 * finding.least_growth, 1) +
                    " % of the whole before\n";
+    if (answer.least_fall > *fail_above / 100)
+        out += "above " + short_decimal(*fail_above, 4) + "%: throughput fell by at least " +
+               short_decimal(100 * answer.least_fall, 1) + " %\n";
     return table;
 }
 
@@ -122,7 +128,7 @@ namespace {
 /// A part of the whole that both sides are parts of.
 std::string amount_of(const ProfileDiff& diff, double part) {
     const auto whole = static_cast<double>(std::max(diff.weight_before, diff.weight_after));
-    return amount_text(diff.profile, static_cast<std::uint64_t>(std::llround(part * whole / diff.units)));
+    return each_text(diff, part * whole);
 }
 
 std::string words(const ProfileDiff& diff, double part) {

@@ -85,10 +85,10 @@ std::string refused_sides(const Arguments& arguments) {
     }
     if (arguments.inputs.size() == 2 || choices.twice > 0) return {};
     if (choices.once == 0)
-        return "--diff takes two inputs, before and after, or one and what of it is compared with its rest: "
-               "--from and --to, --thread, --pid, --process or --scope";
+        return "name two inputs, before and after, or one and what of it is compared with its rest: --from and --to, "
+               "--thread, --pid, --process or --scope";
     return choices.kinds > 1
-               ? "--diff compares with the rest by one choice: by time, --thread, --pid, --process or --scope"
+               ? "what is compared with the rest is chosen in one way: by time, --thread, --pid, --process or --scope"
                : "";
 }
 

@@ -2,7 +2,7 @@
 [--keep DIR] [--interleaved]
 
 A program of forty functions (planted.c), of which `hot` is a fifth, is measured by `flameprobe bench` again and again as it is,
-and in between with 5 % more in `hot`. Every two measurements of the same are compared with `--fail-above 3%`: what fails is a
+and in between with 5 % more in `hot`. Every two measurements of the same are compared with `--fail-above 1%`: what fails is a
 false alarm. And each one as it is with one that was changed: `hot` is to be found. Benches are compared in pairs, so that 21
 of them give 210 comparisons. Fewer runs a side are the first ones of the same benches. With --keep the benches stay in DIR,
 and what is there already is not measured again: another version of `compare` can judge the same benches. With --interleaved
@@ -75,13 +75,13 @@ def compare(place, before, after, options):
     for name, report in sides.items():
         (place / f"{name}.json").write_text(json.dumps(report))
     by = ["--by", "hot"] if options.interleaved else []
-    done = subprocess.run([COMMAND, "compare", *by, *(f"{name}.json" for name in sides), "--fail-above", "3%", "-o",
+    done = subprocess.run([COMMAND, "compare", *by, *(f"{name}.json" for name in sides), "--fail-above", "1%", "-o",
                            "change.json"], cwd=place, check=False, env=clean_environment(), capture_output=True, text=True,
                           timeout=60)
     if done.returncode not in (0, 3):
         raise SystemExit(f"flameprobe compare: {done.stderr}")
-    changes = json.loads((place / "change.json").read_text())["changes"]
-    return done.returncode == 3, [change["name"] for change in changes if change["beyond_noise"]]
+    findings = json.loads((place / "change.json").read_text())["comparisons"][0]["findings"]
+    return done.returncode == 3, [finding["name"] for finding in findings]
 
 
 def table(place, runs, same, changed, options):
@@ -129,7 +129,7 @@ def main():
         print(f"{benches} {'values' if options.interleaved else 'benches'} as it is, {len(changed)} changed; "
               f"{sum(samples) // len(samples):,} samples a run; cost per unit varies by {within:.2%} from run to run, by "
               f"{between:.2%} between means")
-        print(ROW.format("compared with", "runs each", "comparisons", "above 3 %", "hot found", "other findings"))
+        print(ROW.format("compared with", "runs each", "comparisons", "above 1 %", "hot found", "other findings"))
         print(ROW.format(*["---"] * 6))
         good = [table(place, runs, [first_runs(r, runs) for r in same], [first_runs(r, runs) for r in changed], options)
                 for runs in dict.fromkeys((min(3, options.repeat), options.repeat))]

@@ -82,7 +82,7 @@ TEST_CASE("a bad value names the option, the value and what is accepted") {
     CHECK(refused({}, "at least one input"));
     CHECK(refused({"--diff", "a"}, "two inputs"));
     CHECK(refused({"--diff", "a", "b", "c"}, "takes two inputs"));
-    CHECK(refused({"--diff", "a", "--thread", "x", "--pid", "3"}, "compares with the rest by one choice"));
+    CHECK(refused({"--diff", "a", "--thread", "x", "--pid", "3"}, "compared with the rest is chosen in one way"));
     CHECK(
         refused({"--diff", "a", "--from", "1s", "--to", "2s", "--from", "4s", "--to", "3s"}, "--from must be before"));
     CHECK(refused({"a", "--thread", "x", "--thread", "y"}, "stands twice only with --diff"));

@@ -563,3 +563,74 @@ TEST_CASE("what a finding leaves of a function is its rest, and what only moved 
     REQUIRE(!found.findings.empty());
     CHECK(found.findings[0].name == "scan");
 }
+
+TEST_CASE("which thread had the CPU is no change of one run, but what a thread does is") {
+    // Two threads, in one of which `count` runs: as those of Python, of which one has the interpreter's lock.
+    const auto run = [](std::uint64_t counting, std::uint64_t reading, bool threads) {
+        ProfileOf made;
+        made.stack({"t:main", "count"}, 0, 0);
+        made.stack({"t:main", "read"}, 0, threads ? 1 : 0);
+        made.profile.has_run = true;
+        made.profile.run.period_ns = 1;
+        made.profile.bin_ns = 100'000'000;
+        made.profile.threads.resize(threads ? 2 : 1);
+        for (std::uint32_t count : {0, 1})
+            for (std::uint32_t bin = 0; bin < 24; ++bin) {
+                const std::uint64_t weight = count == 0 ? counting : reading;
+                made.profile.counts[count].weight += weight, made.profile.counts[count].hits += weight;
+                made.profile.times.push_back({count, bin, weight, weight});
+            }
+        return std::move(made.profile);
+    };
+    auto of_one = diff_profiles(run(50, 50, false), run(75, 25, false));
+    REQUIRE(of_one);
+    CHECK(!answer_of(*of_one).findings.empty());
+    auto of_two = diff_profiles(run(50, 50, true), run(75, 25, true));
+    REQUIRE(of_two);
+    CHECK(answer_of(*of_two).findings.empty());
+}
+
+TEST_CASE("code of the kernel differs more between runs") {
+    const auto run = [](std::string_view name, std::uint64_t copies) {
+        ProfileOf made;
+        made.stack({"t:main", "send", std::string(name)}, 0).stack({"t:main", "work"}, 0);
+        made.profile.has_run = true;
+        made.profile.run.period_ns = 1;
+        made.profile.bin_ns = 100'000'000;
+        for (std::uint32_t count : {0, 1})
+            for (std::uint32_t bin = 0; bin < 24; ++bin) {
+                const std::uint64_t weight = count == 0 ? copies : 1000;
+                made.profile.counts[count].weight += weight, made.profile.counts[count].hits += weight;
+                made.profile.times.push_back({count, bin, weight, weight});
+            }
+        return std::move(made.profile);
+    };
+    const auto noise = [&](std::string_view name) {
+        auto diff = diff_profiles(run(name, 100), run(name, 100));
+        REQUIRE(diff);
+        const std::string_view shown = name.starts_with("k:") ? name.substr(2) : name;
+        return change_of(function_changes(*diff), *diff, shown).self.noise();
+    };
+    CHECK(noise("k:copy") > 1.5 * noise("copy"));
+}
+
+TEST_CASE("sums without a stack are those of all others") {
+    ProfileDiff diff = example();
+    DiffSums sums = *diff.sums;
+    for (std::uint32_t count = 0; count < diff.profile.counts.size(); ++count) {
+        if (diff.profile.name(diff.profile.nodes[diff.profile.counts[count].node].frame) == "eval")
+            sums.remove(diff, count);
+    }
+    const auto of = [&](std::string_view name) {
+        for (FunctionId id = 0; id < sums.sums().size(); ++id)
+            if (diff.profile.strings.view(diff.profile.functions[id].name) == name) return sums.sums()[id];
+        return FunctionSums{};
+    };
+    CHECK(of("eval").self_before == 0);
+    CHECK(of("eval").self_variance_before == 0);
+    CHECK(of("eval").total_before == 200);
+    CHECK(of("eval").total_after == 400);
+    CHECK(of("main").total_before == 600);
+    CHECK(sums.all().total_after == 1200);
+    CHECK(sums.all().total_variance_after == doctest::Approx(1200));
+}

@@ -122,6 +122,24 @@ Result<ProfileTotals> profile_totals(const std::vector<std::string>& profiles, c
     return sum;
 }
 
+Result<NamedProfile> profile_of_run(const std::vector<std::string>& profiles, const Window& window,
+                                    const std::string& event) {
+    ProfileMerger merged;
+    for (const std::string& path : profiles) {
+        auto filter = filter_of(path, window);
+        if (!filter) return filter.error();
+        Arguments arguments;
+        arguments.filter = *filter;
+        arguments.filter.event = event;
+        Progress progress;
+        auto profile = load_inputs({path}, arguments, progress);
+        progress.clear();
+        if (!profile || profiles.size() == 1) return profile;
+        merged.add(*profile);
+    }
+    return merged.take();
+}
+
 Result<void> write_picture(const std::vector<PictureInput>& inputs, const std::string& title,
                            const std::string& subtitle, const std::string& path, SymbolCache& cache) {
     ProfileMerger merged;

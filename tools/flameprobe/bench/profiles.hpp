@@ -9,6 +9,7 @@
 #include "base/result.hpp"
 #include "bench_file.hpp"
 #include "run_record.hpp"
+#include "symbolize/named_profile.hpp"
 #include "symbolize/symbol_cache.hpp"
 
 namespace flameprobe::bench {
@@ -33,6 +34,10 @@ struct ProfileTotals {
 /// `cache` has names from earlier profiles, and gets new ones. `events`: what to read beside CPU time.
 Result<ProfileTotals> profile_totals(const std::vector<std::string>& profiles, const Window& window, SymbolCache& cache,
                                      const Events& events);
+
+/// A run's processes as one profile, as flameprobe-render --diff reads them. `event`: empty for the run's own.
+Result<NamedProfile> profile_of_run(const std::vector<std::string>& profiles, const Window& window,
+                                    const std::string& event);
 
 struct PictureInput {
     std::string profile;

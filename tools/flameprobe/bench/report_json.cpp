@@ -35,6 +35,8 @@ Json run_json(const RunRecord& run) {
                  {"work_per_second", optional(run.work_per_second())},
                  {"latency", optional(run.latency)},
                  {"ipc", optional(run.ipc)},
+                 {"from_unix_ns", run.from_unix_ns},
+                 {"to_unix_ns", run.to_unix_ns},
                  {"seconds", run.seconds},
                  {"cpu_seconds", run.cpu_seconds},
                  {"cpu_ns_per_unit", run.cpu_ns_per_unit()}};

@@ -5,16 +5,15 @@
 #include <utility>
 
 #include "../commands.hpp"
-#include "changes.hpp"
+#include "bench_sides.hpp"
 #include "command_line.hpp"
-#include "cut_away.hpp"
 #include "export/output_file.hpp"
 #include "forms.hpp"
 #include "measurement.hpp"
 #include "profiles.hpp"
 #include "render/text.hpp"
 #include "revision.hpp"
-#include "tables.hpp"
+#include "selection.hpp"
 
 namespace flameprobe {
 
@@ -25,44 +24,45 @@ using namespace compare;
 constexpr const char* compare_usage =
     "Usage: flameprobe compare [OPTIONS] OLD NEW\n"
     "       flameprobe compare [OPTIONS] --before A1 A2 ... --after B1 B2 ...\n"
+    "       flameprobe compare --from T --to T | --thread A --thread B | ... RUN.fprobe\n"
     "       flameprobe compare [OPTIONS] --by VARIABLE RESULTS\n"
-    "Says what changed beyond noise. OLD and NEW are profiles (.fprobe, .folded; a directory of them, or several with\n"
-    "commas between, are repeated runs, whose spread tells what is noise), or results of flameprobe\n"
-    "bench: directories, archives of one (.tar, .tar.gz, .tar.xz, .tar.zst), or git revisions in the store.\n"
+    "Says what changed beyond noise, as flameprobe-render --diff does. OLD and NEW are profiles (.fprobe, .folded; a\n"
+    "directory of them, or several with commas between, are repeated runs, whose spread tells what is noise), or\n"
+    "results of flameprobe bench: directories, archives of one (.tar, .tar.gz, .tar.xz, .tar.zst), or git revisions\n"
+    "in the store.\n"
     "\n"
     "  flameprobe compare old.fprobe new.fprobe                       what changed, and how sure that is\n"
     "  flameprobe compare results/old results/new --fail-above 3%     in CI: exit status 3 if it became slower\n"
-    "  flameprobe compare --by threads results/today                  two values of a bench's variable\n"
+    "  flameprobe compare run.fprobe --from 10s --to 20s              a run with itself\n"
     "\n"
     "Judgement\n"
-    "      --fail-above P    exit status 3 if something became worse by more than this, beyond noise: throughput,\n"
-    "                        CPU time or bytes per unit of work, or those of a function. In percent of what it was: "
-    "3%\n"
-    "      --fdr P           at most this share of what is found may be false (default 5%)\n"
-    "      --min-share P     leave out functions with less of the CPU time than this on both sides (default 0.5%)\n"
+    "      --fail-above P    exit status 3 if a function grew by more than P percent of the whole, beyond noise, or\n"
+    "                        throughput fell by more: 3%\n"
+    "      --per WHAT        what is compared: share, second, run, or a unit of work that was counted\n"
+    "      --event NAME      this event: alloc, heap, heap-end, offcpu, ... (default: the first; of benches all)\n"
     "\n"
     "Output\n"
     "  -o, --out FILE        also write FILE: .md, .html or .json by its ending; may be given again\n"
     "      --long-names      functions with template arguments and parameters\n"
+    "      --min-share P     in the .json: leave out functions with less than this on both sides (default 0.5%)\n"
+    "\n"
+    "Of profiles: which samples. Of one profile they are compared with the rest; an option that stands twice is for\n"
+    "one side each\n"
+    "      --from T, --to T  from T on, before T, after the run's start: 1.5s, 200ms, 2m\n"
+    "      --thread NAME     --pid PID     --process RE     --scope LABEL\n"
+    "      --idle            with offcpu and wall: also the waits of threads that never woke\n"
     "\n"
     "Of two benches\n"
     "      --by VARIABLE     of one bench, compare the two values of a variable that sweeps; the first is the old\n"
-    "                        one. Its runs took turns, so disturbances by the machine cancel out\n"
-    "      --store DIR       where results of revisions are, in DATE-COMMIT directories (default results)\n"
-    "\n"
-    "Of two profiles\n"
-    "      --per WHAT        what is compared: share, second, run, or a unit of work that was counted\n"
-    "      --process RE      only the processes whose program's name has a match\n"
-    "      --pid N           only this process\n"
-    "      --event NAME      this event: alloc, heap, heap-end, offcpu, ... (default: the first)\n";
+    "                        one. Its runs took turns\n"
+    "      --store DIR       where results of revisions are, in DATE-COMMIT directories (default results)\n";
 
 struct CompareRequest {
     std::vector<std::string> inputs, outputs;
     std::string store = "results", variable;
-    std::optional<double> fail_above;  // as a share
-    JudgeOptions options;
-    ProfilesRequest profiles;
-    bool long_names = false, help = false;
+    Arguments profiles;
+    FormOptions forms;
+    bool help = false;
 };
 
 /// "3%", "3" and "0.5 %" as a share.
@@ -79,38 +79,29 @@ auto as_share(Field field) {
     };
 }
 
-std::string share_text(double share) { return short_decimal(100 * share, 2) + " %"; }
-
 Problem put_output(CompareRequest& into, const std::string& path) {
     into.outputs.push_back(path);
     const bool known = path.ends_with(".md") || path.ends_with(".html") || path.ends_with(".json");
     return known ? "" : "'" + path + "' has to end in .md, .html or .json";
 }
 
-Problem put_process(CompareRequest& into, const std::string& expression) {
-    into.profiles.process = expression;
-    const auto good = check_expression(expression);
-    return good ? "" : good.error().message;
-}
-
 std::vector<CommandOption<CompareRequest>> compare_options() {
     using Request = CompareRequest;
     using Value = const std::string&;
     constexpr int none = no_argument, value = required_argument;
-    return {
-        {"fail-above", value, as_share([](Request & r) -> auto& { return r.fail_above; })},
+    std::vector<CommandOption<Request>> options = {
+        {"fail-above", value, as_share([](Request & r) -> auto& { return r.forms.fail_above; })},
         {"out", value, put_output, 'o'},
         {"store", value, always([](Request& r, Value v) { r.store = v; })},
         {"by", value, always([](Request& r, Value v) { r.variable = v; })},
-        {"fdr", value, as_share([](Request & r) -> auto& { return r.options.rate; })},
-        {"min-share", value, as_share([](Request & r) -> auto& { return r.options.least_share; })},
-        {"long-names", none, always([](Request& r, Value) { r.long_names = true; })},
-        {"process", value, put_process},
-        {"pid", value, [](Request& r, Value v) { return put_number<std::uint32_t>(v, r.profiles.pid); }},
-        {"event", value, always([](Request& r, Value v) { r.profiles.event = v; })},
-        {"per", value, always([](Request& r, Value v) { r.profiles.per = v; })},
+        {"min-share", value, as_share([](Request & r) -> auto& { return r.forms.least_share; })},
+        {"long-names", none, always([](Request& r, Value) { r.forms.long_names = true; })},
         {"help", none, always([](Request& r, Value) { r.help = true; }), 'h'},
     };
+    for (CommandOption<Arguments>& option : selection_options())
+        options.push_back({option.name, option.argument,
+                           [take = option.take](Request& r, Value v) { return take(r.profiles, v); }, option.letter});
+    return options;
 }
 
 /// `--before A1 A2 --after B1 B2` as the two operands "A1,A2" and "B1,B2", behind the other words.
@@ -143,34 +134,25 @@ Result<CompareRequest> parse_compare(int argc, char* argv[]) {
     const auto first = take_options<CompareRequest>(count, pointers.data(), compare_options(), request);
     if (!first) return first.error();
     request.inputs.assign(pointers.begin() + *first, pointers.begin() + count);
-    request.options.taking_turns = !request.variable.empty();
-    if (std::max(request.options.rate, request.options.least_share) > 1)
-        return Error{"--fdr and --min-share are percentages from 0 to 100"};
-    if (!request.help && request.inputs.size() != (request.options.taking_turns ? 1 : 2))
-        return Error{request.options.taking_turns
-                         ? "--by compares two values within one directory of flameprobe bench: name it alone"
-                         : "name two directories of flameprobe bench, or two profiles: OLD NEW"};
+    request.profiles.inputs = request.inputs;
+    request.profiles.diff = true;
+    if (request.help) return request;
+    if (request.forms.least_share > 1) return Error{"--min-share is a percentage from 0 to 100"};
+    if (!request.variable.empty()) {
+        if (request.inputs.size() != 1)
+            return Error{"--by compares two values within one directory of flameprobe bench: name it alone"};
+    } else if (request.inputs.empty() || request.inputs.size() > 2) {
+        return Error{"name two directories of flameprobe bench, or two profiles: OLD NEW"};
+    } else if (const std::string why = refused_sides(request.profiles); !why.empty()) {
+        return Error{why};
+    }
     return request;
 }
 
 Result<Measurement> read_side(const std::string& name, const CompareRequest& request) {
     const auto path = find_side(name, request.store);
     if (!path) return path.error();
-    const ProfilesRequest& profiles = request.profiles;
-    if (!profiles.process.empty() || profiles.pid || !profiles.event.empty() || !profiles.per.empty())
-        return Error{*path +
-                     ": a bench's report is not divided by process or event: --process, --pid, --event and --per are "
-                     "for profiles"};
     return is_archive(*path) ? read_archive(*path) : read_measurement(*path);
-}
-
-struct Named {
-    std::string before, after;
-};
-
-Named names_of(const CompareRequest& request, const TwoSides& sides) {
-    if (!request.variable.empty()) return {sides.before.path, sides.after.path};
-    return {request.inputs[0], request.inputs[1]};
 }
 
 Result<TwoSides> read_sides(const CompareRequest& request) {
@@ -182,50 +164,53 @@ Result<TwoSides> read_sides(const CompareRequest& request) {
     return TwoSides{std::move(*before), std::move(*after)};
 }
 
-ProfilesRequest of_profiles(const CompareRequest& request) {
-    ProfilesRequest profiles = request.profiles;
-    profiles.before = request.inputs[0];
-    profiles.after = request.inputs[1];
-    profiles.outputs = request.outputs;
-    profiles.fail_above = request.fail_above;
-    profiles.least_share = request.options.least_share;
-    profiles.long_names = request.long_names;
-    return profiles;
+/// What no report of a bench is divided by.
+bool chooses_samples(Arguments arguments) {
+    arguments.inputs = {"report.json", "report.json"};
+    return !selection_words(arguments).empty() || arguments.filter.idle;
 }
 
-Result<void> write_form(const std::string& path, const Judgement& judgement, const bench::Document& document,
-                        const Named& names) {
-    if (path.ends_with(".json")) return write_file(path, judgement_json(judgement, names.before, names.after));
-    return write_file(
-        path, path.ends_with(".md") ? bench::to_markdown(document) : bench::to_html(document, "FlameProbe compare"));
+Result<std::vector<Compared>> compare_inputs(CompareRequest& request) {
+    const auto& inputs = request.inputs;
+    const bool by = !request.variable.empty(), profiles = !by && is_of_profiles(inputs.front());
+    if (!by && is_of_profiles(inputs.back()) != profiles)
+        return Error{inputs.front() + " and " + inputs.back() +
+                     ": one is a profile and one a bench; compare like with like"};
+    std::vector<Compared> all;
+    if (profiles) {
+        auto one = compare_profiles(request.profiles);
+        if (!one) return one.error();
+        all.push_back(std::move(*one));
+        return all;
+    }
+    if (chooses_samples(request.profiles) || inputs.size() + (by ? 1 : 0) != 2)
+        return Error{inputs.front() +
+                     ": a bench's report is not divided by time, thread or process: such options are for profiles"};
+    const auto sides = read_sides(request);
+    if (!sides) return sides.error();
+    const BenchRequest of_bench{
+        request.profiles.per, request.profiles.filter.event,
+        by ? DiffNames{sides->before.path, sides->after.path} : DiffNames{inputs.front(), inputs.back()}};
+    return compare_benches(sides->before, sides->after, of_bench, request.forms.remarks);
 }
 
 }  // namespace
 
 int compare_command(int argc, char* argv[]) {
-    const auto request = parse_compare(argc, argv);
+    auto request = parse_compare(argc, argv);
     if (!request) return complain_of_usage("compare", request.error().message);
     if (request->help) return std::fputs(compare_usage, stdout) < 0 ? 1 : 0;
-    if (request->variable.empty() && is_of_profiles(request->inputs[0]) != is_of_profiles(request->inputs[1]))
-        return complain(1, request->inputs[0] + " and " + request->inputs[1] +
-                               ": one is a profile and one a bench; compare like with like");
-    if (request->variable.empty() && is_of_profiles(request->inputs[0])) return compare_profiles(of_profiles(*request));
-    const auto sides = read_sides(*request);
-    if (!sides) return complain(1, sides.error().message);
-    const auto judgement = judge(sides->before, sides->after, request->options);
-    if (!judgement) return complain(1, judgement.error().message);
-    const Named names = names_of(*request, *sides);
-    const bench::Document document = document_of(*judgement, names.before, names.after, request->long_names);
+    auto compared = compare_inputs(*request);
+    if (!compared) return complain(1, compared.error().message);
+    const ComparedText text = text_of(*compared, request->forms);
     for (const std::string& path : request->outputs) {
-        if (auto written = write_form(path, *judgement, document, names); !written)
+        if (auto written = write_form(path, *compared, text.text, request->forms); !written)
             return complain(1, written.error().message);
     }
-    if (!print_text(stdout, bench::to_text(document, terminal_columns())))
-        return complain(1, "standard output cannot be written");
-    if (request->fail_above && judgement->worst() > *request->fail_above)
-        return complain(3, "worse by " + share_text(judgement->worst()) + ", and --fail-above allows " +
-                               share_text(*request->fail_above));
-    return 0;
+    if (!print_text(stdout, text.text)) return complain(1, "standard output cannot be written");
+    if (text.grown == 0) return 0;
+    return complain(3, std::to_string(text.grown) + (text.grown == 1 ? " change" : " changes") +
+                           " above --fail-above: see the lines that begin with \"above\"");
 }
 
 }  // namespace flameprobe

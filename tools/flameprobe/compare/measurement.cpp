@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/proc.hpp"
+#include "profile/names.hpp"
 
 namespace flameprobe::compare {
 
@@ -19,45 +20,54 @@ bool is_directory(const std::string& path) {
     return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-MeasuredAllocations allocations_of(const Json& json) {
-    MeasuredAllocations allocations;
-    const auto values = [](const Json& of, const char* what) {
-        return of.at("runs").at(what).get<std::vector<double>>();
-    };
-    if (json.is_null() || !json.contains("runs")) return allocations;
-    allocations.bytes = values(json, "bytes");
-    allocations.number = values(json, "allocations");
-    allocations.samples = json.at("samples").get<double>();
-    for (const Json& function : json.at("functions"))
-        allocations.functions[function.at("name").get<std::string>()] = {values(function, "bytes"),
-                                                                         function.at("samples").get<double>()};
-    return allocations;
+Costs costs_of(const Json& functions, const char* what, std::size_t runs) {
+    Costs costs;
+    for (const Json& function : functions) {
+        const Json& values = function.at("runs");
+        auto& its = costs[function.at("name").get<std::string>()] =
+            (*what == 0 ? values : values.at(what)).get<std::vector<double>>();
+        its.resize(runs);
+    }
+    return costs;
 }
 
-MeasuredPoint point_of(const Json& scenario) {
+MeasuredRun run_of(const Json& json, const std::string& directory) {
+    MeasuredRun run;
+    const auto number = [&json](const char* name, double otherwise) {
+        const auto found = json.find(name);
+        return found == json.end() || found->is_null() ? otherwise : found->get<double>();
+    };
+    run.seconds = number("seconds", 0);
+    run.units = number("work", run.seconds > 0 ? run.seconds : 1);
+    run.samples = json.at("samples").get<std::uint64_t>();
+    run.sampled_share = json.at("sampled_share").get<double>();
+    run.from_unix_ns = json.value("from_unix_ns", std::uint64_t{0});
+    run.to_unix_ns = json.value("to_unix_ns", std::uint64_t{0});
+    if (run.to_unix_ns > 0 && !directory.empty())
+        for (const Json& path : json.at("profiles")) run.profiles.push_back(directory + path.get<std::string>());
+    return run;
+}
+
+/// `directory`: ends in '/'.
+MeasuredPoint point_of(const Json& scenario, const std::string& directory) {
     MeasuredPoint point;
     point.scenario = scenario.at("name").get<std::string>();
     for (const auto& [name, value] : scenario.at("sweep").items())
         point.sweep[name] = value.is_string() ? value.get<std::string>() : value.dump();
     point.unit = scenario.at("unit").get<std::string>();
-    const Json& runs = scenario.at("runs");
-    for (const Json& run : runs) {
-        const double cost = run.at("cpu_ns_per_unit").get<double>(), samples = run.at("samples").get<double>();
-        point.cost.push_back(cost);
-        point.repetitions.push_back(run.value("repetition", static_cast<unsigned>(point.cost.size())));
-        if (samples > 0)
-            point.sample_cost +=
-                cost * run.at("sampled_share").get<double>() / samples / static_cast<double>(runs.size());
-        if (const Json& rate = run.at("work_per_second"); !rate.is_null())
-            point.throughput.push_back(rate.get<double>());
+    for (const Json& run : scenario.at("runs")) {
+        point.runs.push_back(run_of(run, directory));
+        point.counts_work = run.contains("work") && !run.at("work").is_null();
     }
-    for (const Json& function : scenario.at("functions")) {
-        const auto name = function.at("name").get<std::string>();
-        if (name == "[not sampled]") continue;
-        auto& costs = point.functions[name] = function.at("runs").get<std::vector<double>>();
-        costs.resize(point.cost.size());
+    const std::size_t runs = point.runs.size();
+    point.costs[std::string(event_name::cpu)] = costs_of(scenario.at("functions"), "", runs);
+    const Json allocations = scenario.value("allocations", Json(nullptr));
+    if (!allocations.is_null() && allocations.contains("runs")) {
+        point.allocation_samples = allocations.at("samples").get<double>();
+        const Json& functions = allocations.at("functions");
+        point.costs[std::string(event_name::alloc)] = costs_of(functions, "bytes", runs);
+        point.costs[std::string(event_name::alloc_objects)] = costs_of(functions, "allocations", runs);
     }
-    point.allocations = allocations_of(scenario.value("allocations", Json(nullptr)));
     return point;
 }
 
@@ -74,7 +84,9 @@ Result<Measurement> parse_measurement(const std::string& text, const std::string
     if (json.value("format", "") != "flameprobe-bench") return Error{path + ": is no report.json of flameprobe bench"};
     Measurement measurement;
     measurement.path = path;
-    for (const Json& scenario : json.at("scenarios")) measurement.points.push_back(point_of(scenario));
+    const std::string directory = path.substr(0, path.rfind('/') + 1);
+    for (const Json& scenario : json.at("scenarios"))
+        measurement.points.push_back(point_of(scenario, directory.empty() ? "./" : directory));
     return measurement;
 } catch (const nlohmann::json::exception& error) {
     return Error{path + ": is no report.json of flameprobe bench: " + error.what()};

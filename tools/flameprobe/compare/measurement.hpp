@@ -1,6 +1,7 @@
 // One side of a comparison of results of the bench.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -9,28 +10,25 @@
 
 namespace flameprobe::compare {
 
-/// What a unit of work allocates, by run; empty where the bench did not ask for it.
-struct MeasuredAllocations {
-    struct Function {
-        std::vector<double> bytes;
-        double samples = 0;  // in a run
-    };
-    std::vector<double> bytes, number;
-    double samples = 0;
-    std::map<std::string, Function> functions;
+struct MeasuredRun {
+    double units = 0;    // of work; seconds of the load where none is counted
+    double seconds = 0;  // of the load
+    std::uint64_t samples = 0;
+    double sampled_share = 1;                        // of the CPU time
+    std::vector<std::string> profiles;               // paths, as they were when the bench ended; empty in older reports
+    std::uint64_t from_unix_ns = 0, to_unix_ns = 0;  // the load's time
 };
+
+/// What functions cost themselves, by name: for each run, of a unit of work.
+using Costs = std::map<std::string, std::vector<double>>;
 
 struct MeasuredPoint {
     std::string scenario, unit;
-    std::vector<double> throughput;  // units a second, by run; empty where no work is counted
-    std::vector<double> cost;        // CPU nanoseconds per unit
-    double sample_cost = 0;          // CPU nanoseconds per unit that one sample stands for
-    /// CPU nanoseconds per unit of each function, by run. Without `[not sampled]`, which is the difference between the
-    /// clock and the samples of all functions, and so has the noise of all.
-    std::map<std::string, std::vector<double>> functions;
+    bool counts_work = false;
     std::map<std::string, std::string> sweep;  // variables and their values
-    std::vector<unsigned> repetitions;         // numbers of the runs
-    MeasuredAllocations allocations{};
+    std::vector<MeasuredRun> runs;
+    std::map<std::string, Costs> costs;  // by event: cpu in nanoseconds, and alloc in bytes and alloc-objects
+    double allocation_samples = 0;       // in a run
 
     /// The scenario with its variables: "keys workers=2".
     std::string title() const;
@@ -43,7 +41,7 @@ struct Measurement {
 
 /// A directory with a report.json, or that file.
 Result<Measurement> read_measurement(const std::string& path);
-/// The measurement in the text of a report.json; `path` is for messages.
+/// The measurement in the text of a report.json; `path` is for messages, and profiles are looked for beside it.
 Result<Measurement> parse_measurement(const std::string& text, const std::string& path);
 
 /// Old and new that were measured in one bench, as two values of a variable: their runs took turns.
