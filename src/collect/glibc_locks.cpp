@@ -127,7 +127,7 @@ constexpr std::size_t most_frames = 5;
 // libc's function that waits for a lock, the one that locks the mutex, and the condition's.
 constexpr std::size_t condition_frame = 2;
 
-constexpr std::array<std::pair<std::string_view, LockFunction>, 12> names{{
+constexpr std::array<std::pair<std::string_view, LockFunction>, 12> lock_functions{{
     {"pthread_mutex_lock", LockFunction::mutex},
     {"pthread_mutex_timedlock", LockFunction::mutex},
     {"pthread_mutex_clocklock", LockFunction::mutex},
@@ -143,8 +143,8 @@ constexpr std::array<std::pair<std::string_view, LockFunction>, 12> names{{
 }};
 
 LockFunction function_named(std::string_view name) {
-    const auto found = std::ranges::find(names, name, &std::pair<std::string_view, LockFunction>::first);
-    return found == names.end() ? LockFunction::none : found->second;
+    const auto found = std::ranges::find(lock_functions, name, &std::pair<std::string_view, LockFunction>::first);
+    return found == lock_functions.end() ? LockFunction::none : found->second;
 }
 
 }  // namespace
