@@ -188,7 +188,7 @@ Result<std::vector<Compared>> compare_inputs(CompareRequest& request) {
                      ": a bench's report is not divided by time, thread or process: such options are for profiles"};
     const auto sides = read_sides(request);
     if (!sides) return sides.error();
-    const BenchRequest of_bench{
+    const compare::BenchRequest of_bench{
         request.profiles.per, request.profiles.filter.event,
         by ? DiffNames{sides->before.path, sides->after.path} : DiffNames{inputs.front(), inputs.back()}};
     return compare_benches(sides->before, sides->after, of_bench, request.forms.remarks);
