@@ -75,8 +75,8 @@ private:
         if (!is_new) return known->second;
         const std::string shown = shorten(clean_text(path), longest_string);
         known->second = files_.add(shown);
-        std::error_code none;
-        if (path.starts_with('/') && shown == path && std::filesystem::is_regular_file(path, none))
+        std::error_code not_told;
+        if (path.starts_with('/') && shown == path && std::filesystem::is_regular_file(path, not_told))
             here_.push_back(known->second);
         return known->second;
     }
