@@ -59,8 +59,11 @@ void* open_core_in(const char* directory) {
     return nullptr;
 }
 
-constinit flameprobe_services services = {
-    .read_unit_counts = read_unit_counts, .allocations = nullptr, .sigaction = ::sigaction, .create_thread = nullptr};
+constinit flameprobe_services services = {.read_unit_counts = read_unit_counts,
+                                          .allocations = nullptr,
+                                          .sigaction = ::sigaction,
+                                          .create_thread = nullptr,
+                                          .passings = nullptr};
 
 /// Where this library was loaded from. The directory of the file itself only if there is no core beside the link to it:
 /// a filter may kill for readlink(2).
@@ -125,6 +128,7 @@ void open_once() {
         return complain("libflameprobe-core.so ", "is not of the same version as libflameprobe.so");
     if (table->refusal != nullptr) return complain("", table->refusal);
     services.allocations = of_alloc_library;
+    services.passings = passings_state();
     // ThreadSanitizer alone replaces this function of libc's.
     threads_are_known = ::dlsym(RTLD_DEFAULT, "pthread_once") != in_libc("pthread_once");
     // By its name, and with RTLD_DEFAULT, it would be ours (threads.cpp).

@@ -1,11 +1,11 @@
 // Units of work (flameprobe/count.h). A thread adds in a block of its own, without a lock or an atomic instruction; the
 // collector adds the blocks up. Blocks are never freed, and those of threads that have ended are used again.
-#include <string.h>
 #include <sys/mman.h>
 
 #include <atomic>
 #include <new>
 
+#include "base/host_names.hpp"
 #include "cpu/instructions.hpp"
 #include "interpose.hpp"
 #include "parts.hpp"
@@ -18,17 +18,9 @@ extern "C" void* __dso_handle;
 namespace flameprobe {
 namespace {
 
-constexpr unsigned most_names = 256;  // the last slot is for all names beyond that
-constexpr unsigned beyond = most_names - 1;
-constexpr size_t most_bytes = 64;
-
-/// Names by address: claimed once, by the thread that counts them first.
-struct Names {
-    std::atomic<const char*> address[most_names];
-    std::atomic<bool> complete[most_names];  // the text may be read
-    char text[most_names][most_bytes];
-};
-constinit Names names{};
+constexpr unsigned most_names = 256;
+using UnitNames = Names<most_names>;
+constinit UnitNames names{};
 
 struct Block {
     Block* next = nullptr;
@@ -38,10 +30,6 @@ struct Block {
 constinit std::atomic<Block*> blocks{nullptr};
 constinit Block shared{};  // of threads for which there was no memory
 __attribute__((tls_model("initial-exec"))) constinit thread_local Block* mine = nullptr;
-
-unsigned slot_of(const char* name) {
-    return static_cast<unsigned>((reinterpret_cast<uintptr_t>(name) * 0x9e3779b97f4a7c15u) >> 56);
-}
 
 void give_back(void* block) {
     mine = nullptr;
@@ -63,24 +51,8 @@ Block* unused_block() {
     return block;
 }
 
-/// Claims a slot for the name, or finds the one that another thread, or a signal handler, has claimed.
-unsigned claim(const char* name) {
-    unsigned slot = slot_of(name);
-    for (unsigned tries = 0; tries < most_names; ++tries, slot = (slot + 1) % most_names) {
-        if (slot == beyond) continue;
-        const char* known = nullptr;
-        if (names.address[slot].compare_exchange_strong(known, name)) {
-            ::strncpy(names.text[slot], name, most_bytes - 1);
-            names.complete[slot].store(true, std::memory_order_release);
-            return slot;
-        }
-        if (known == name) return slot;
-    }
-    return beyond;
-}
-
 __attribute__((noinline)) void count_slowly(const char* name, uint64_t amount) {
-    const unsigned slot = claim(name);
+    const unsigned slot = names.claim(name);
     if (mine == nullptr) {
         Block* const block = unused_block();
         if (block == nullptr) {
@@ -98,11 +70,12 @@ __attribute__((noinline)) void count_slowly(const char* name, uint64_t amount) {
 size_t read_unit_counts(flameprobe_unit_count* counts, size_t most) {
     size_t found = 0;
     for (unsigned slot = 0; slot < most_names && found < most; ++slot) {
-        if (slot != beyond && !names.complete[slot].load(std::memory_order_acquire)) continue;
+        const char* const name = names.name_of(slot);
+        if (name == nullptr) continue;
         uint64_t sum = __atomic_load_n(&shared.amounts[slot], __ATOMIC_RELAXED);
         for (Block* block = blocks.load(std::memory_order_acquire); block != nullptr; block = block->next)
             sum += __atomic_load_n(&block->amounts[slot], __ATOMIC_RELAXED);
-        if (sum != 0) counts[found++] = {slot == beyond ? "(too many names)" : names.text[slot], sum};
+        if (sum != 0) counts[found++] = {name, sum};
     }
     return found;
 }
@@ -113,7 +86,7 @@ using namespace flameprobe;
 
 FLAMEPROBE_INTERPOSED void flameprobe_count_units(const char* name, uint64_t amount) {
     if (name == nullptr) return;
-    const unsigned slot = slot_of(name);
+    const unsigned slot = UnitNames::likely_slot(name);
     Block* const block = mine;
     if (block != nullptr && names.address[slot].load(std::memory_order_relaxed) == name) [[likely]]
         return cpu::add(block->amounts[slot], amount);

@@ -52,6 +52,8 @@ void before_filter(unsigned long operation, unsigned long flags, const void* pro
         operation == SECCOMP_SET_MODE_STRICT || (operation == SECCOMP_SET_MODE_FILTER && program != nullptr);
     if (!enters) return;
     const int saved = errno;
+    make_passings_quiet();
+    if (operation == SECCOMP_SET_MODE_STRICT) time_no_passings();  // the counter faults in it
     const Entrance entrance;
     const flameprobe_core* core = core_if_loaded();
     if (operation == SECCOMP_SET_MODE_FILTER && of_loaded_process && core != nullptr)

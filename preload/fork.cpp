@@ -20,6 +20,7 @@ void begin_child() {
     forget_exit_in_child();
     forget_entering_in_child();
     forget_other_threads();
+    forget_passings_in_child();
     const flameprobe_core* const core = core_if_loaded();
     if (core != nullptr && !knows_threads()) core->after_fork();
 }

@@ -145,6 +145,16 @@ bool is_in_interrupted_malloc() noexcept;
 /// thread of the host may be in setenv(3).
 void keep_mark(char* value) noexcept;
 
+// requests.cpp
+
+/// The passings::State.
+void* passings_state() noexcept;
+/// A filter of system calls is about to be entered: from here on passings make none.
+void make_passings_quiet() noexcept;
+/// The CPU's counter is about to fault.
+void time_no_passings() noexcept;
+void forget_passings_in_child() noexcept;
+
 // signal_waits.cpp
 
 /// Makes the engine give up this signal, if it samples with it. What it has sent to the calling thread does not come.

@@ -34,6 +34,7 @@ void tell_descendants_of_reaper() noexcept {
 
 void read_no_counter() noexcept {
     keep_off_counter();
+    time_no_passings();
     if (const flameprobe_core* core = core_if_loaded()) core->keep_off_counter();
     if (alloc_table() != nullptr) alloc_table()->go_silent();
 }

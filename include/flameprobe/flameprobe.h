@@ -1,9 +1,9 @@
 /* FlameProbe in C: scopes, and starting, stopping and writing a profile from the program itself.
  *
- * flameprobe_scope_enter/leave, flameprobe_count and flameprobe_intern (scope.h, count.h, label.h) are inline and need
- * no library. Everything declared below lives in libflameprobe.so: link with `pkg-config --cflags --libs flameprobe`.
- * All functions are thread-safe, may be called before main and after it, and none throws; none is async-signal-safe
- * unless it says so. */
+ * flameprobe_scope_enter/leave, flameprobe_request_enter/leave, flameprobe_count and flameprobe_intern (scope.h,
+ * request.h, count.h, label.h) are inline and need no library. Everything declared below lives in libflameprobe.so:
+ * link with `pkg-config --cflags --libs flameprobe`. All functions are thread-safe, may be called before main and after
+ * it, and none throws; none is async-signal-safe unless it says so. */
 #ifndef FLAMEPROBE_FLAMEPROBE_H
 #define FLAMEPROBE_FLAMEPROBE_H
 
@@ -12,6 +12,7 @@
 
 #include "flameprobe/count.h"
 #include "flameprobe/label.h"
+#include "flameprobe/request.h"
 #include "flameprobe/scope.h"
 
 #ifdef __cplusplus
@@ -110,6 +111,13 @@ const char* flameprobe_version(void);
 
 /** As flameprobe_count, as a call. `name` must be valid for ever, as that of flameprobe_label is. */
 void flameprobe_count_units(const char* name, uint64_t amount);
+
+/** Begins the timing of a request: a reading to be given to flameprobe_passing_end; 0: it is not timed. The scope is
+ * the caller's: flameprobe_scope_open. Async-signal-safe. */
+uint64_t flameprobe_passing_begin(void);
+/** Ends it, on the same thread. `label` must be valid for ever, as that of flameprobe_label is. Nothing happens if
+ *  `begin` is 0. Async-signal-safe. */
+void flameprobe_passing_end(const char* label, uint64_t begin, int failed);
 
 /** As flameprobe_scope_enter, as a call. The record must be in the frame of the function that calls this, and must not
  * be moved until it is closed. Async-signal-safe. */

@@ -7,6 +7,7 @@
 
 #include "flameprobe/count.hpp"
 #include "flameprobe/flameprobe.h"
+#include "flameprobe/request.hpp"
 #include "flameprobe/scope.hpp"
 #include "flameprobe/scope_context.hpp"
 

@@ -138,6 +138,7 @@ void OffCpu::read_accounts() {
 
 WaitPlace OffCpu::read_wait(std::uint32_t tid, const BlockedThread& thread) {
     bool whole = false;
+    pipeline_.sampled(tid, monotonic_ns());
     const StackId stack = pipeline_.blocked_stack(thread, whole);
     truncated_ += whole ? 0 : 1;
     auto held = holders_.find(tid, thread);

@@ -5,6 +5,7 @@
 #include "base/clock.hpp"
 #include "base/self_memory.hpp"
 #include "collect/read_waits.hpp"
+#include "collect/requests.hpp"
 
 namespace flameprobe {
 
@@ -63,7 +64,12 @@ void Pipeline::on(const SamplesLost& lost) {
                  {monotonic_ns(), threads_.unknown(), stacks_.of_note(Note::lost), lost.weight, 0});
 }
 
+void Pipeline::sampled(std::uint32_t tid, std::uint64_t monotonic_ns) {
+    if (requests_ != nullptr) requests_->sampled(tid, monotonic_ns);
+}
+
 Sample Pipeline::sample_at(const RawSample& raw) {
+    sampled(raw.tid, raw.time_ns);
     return {.time_ns = since_start(raw.time_ns), .thread = threads_.find(raw.tid)};
 }
 

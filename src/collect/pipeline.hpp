@@ -26,6 +26,8 @@
 
 namespace flameprobe {
 
+class Requests;
+
 class Pipeline final : public RecordSink, private DeepStackFacts {
 public:
     Pipeline(ProfileSink& sink, bool frame_pointers, std::uint64_t start_ns, std::uint64_t period_ns, std::uint32_t pid,
@@ -70,6 +72,11 @@ public:
     /// To be called once, at the end of the profile.
     void name_what_is_gone() { stacks_.name_what_is_gone(strings_); }
     void host(const HostRecord& record) { sink_.host(record); }
+    /// `requests` is told when a thread is sampled, and when a look finds where one waits.
+    void tell_requests(Requests& requests) { requests_ = &requests; }
+    void sampled(std::uint32_t tid, std::uint64_t monotonic_ns);
+    /// A string of the profile.
+    std::uint32_t string_of(const std::string& text) { return add_scope_text(text); }
 
     StackId same_stack(const Pipeline& before, StackId stack);
     /// A stack with a frame above `parent` that is no address: its name and place are all that is known of it.
@@ -144,6 +151,7 @@ private:
     std::vector<std::string> more_events_;  // by EventSample::event - 1
     bool has_more_events_ = false;          // samples of one have come
     RecordSink* also_ = nullptr;
+    Requests* requests_ = nullptr;
     TellSample tell_sample_;
     std::uint64_t start_ns_;
     std::uint64_t period_ns_;

@@ -24,7 +24,9 @@ Recording::Recording(const RunInfo& run, const HowSampled& how, std::string stem
       clocks_(clocks),
       start_ns_(start_ns),
       file_(std::move(stem), older, file_bytes),
-      pipeline_(file_.writer(), how.by_frame_pointers, start_ns_, run.period_ns, run.pid, clocks) {
+      pipeline_(file_.writer(), how.by_frame_pointers, start_ns_, run.period_ns, run.pid, clocks),
+      requests_(pipeline_) {
+    pipeline_.tell_requests(requests_);
     file_.writer().run(run_);
     pipeline_.ledger().samples_all_time(how.all_time);
     if (const auto maps = read_proc_maps()) {
@@ -193,6 +195,8 @@ void Recording::write_account() {
         summary.own_memory += allocations_->memory();
     }
     if (outside_ != nullptr) outside_->add_to(summary.counters);
+    summary.own_memory += requests_.memory();
+    set_counter("requests whose duration is not known", untimed_passings());
     usage_.add_to(summary.counters);
     const auto statistics = pipeline_.unwind_statistics();
     summary.counters["unwind rule hits"] = statistics.rule_hits;
@@ -230,7 +234,7 @@ Result<void> Recording::flush() {
     if (std::string& title = pipeline_.summary().title; running_ || title.empty()) title = host_title();
     if (!has_content()) return {};
     if (running_) note_what_is_not_permitted();
-    if (running_) read_units();
+    running_ ? read_units() : requests_.write();
     write_account();
     file_.writer().summary(pipeline_.summary());
     // Last: a host that is killed in between leaves an empty file.
@@ -270,6 +274,7 @@ Result<void> Recording::close() {
     if (!missing_.empty()) remark(missing_);
     if (off_cpu_) off_cpu_->settle_all();
     if (outside_ != nullptr) outside_->settle_all();
+    requests_.write();
     if (!has_content()) {
         file_.remove();
         return {};

@@ -14,6 +14,7 @@
 #include "collect/outside_event.hpp"
 #include "collect/pipeline.hpp"
 #include "collect/profile_file.hpp"
+#include "collect/requests.hpp"
 #include "collect/usage.hpp"
 #include "profile/model.hpp"
 
@@ -63,6 +64,7 @@ public:
     void settle(std::uint64_t drained_ns) {
         pipeline_.settle();
         if (off_cpu_) off_cpu_->settle(drained_ns);
+        requests_.drain(drained_ns);
     }
     /// To be called before the first resume(), if waits are sampled too, as two events of the profile.
     void sample_waits(const OffCpuSettings& settings);
@@ -89,7 +91,10 @@ public:
     void read_clocks_in_time(std::uint64_t now_ns);
 
     /// To be called before a flush after which the profile is read, while what it is of may still be there.
-    void name_what_is_gone() { pipeline_.name_what_is_gone(); }
+    void name_what_is_gone() {
+        requests_.write();
+        pipeline_.name_what_is_gone();
+    }
     /// What was sampled so far goes to the file, with a summary. The file is created when there are samples to keep.
     Result<void> flush();
     /// Like flush, for good: CPU time that could not be sampled gets its frame, and the summary says "complete".
@@ -127,11 +132,11 @@ public:
     }
     /// Whether there is something worth a file: there may be thousands of processes of a few milliseconds that no
     /// sample hit, and that counted no units of work.
-    bool has_content() { return has_samples() || counted_any_; }
+    bool has_content() { return has_samples() || counted_any_ || requests_.any(); }
     /// Whether it may be that of a launcher (env, nice), which leaves its name to the program that it becomes: no file
     /// yet, no sample of CPU time, of which it used little.
     bool is_launchers() {
-        return !file_.created() && !counted_any_ && !has_cpu_samples() &&
+        return !file_.created() && !counted_any_ && !requests_.any() && !has_cpu_samples() &&
                !(allocations_ && allocations_->has_samples()) && process_cpu_ns_ < how_.least_cpu_ns;
     }
     bool take_haste() { return pipeline_.take_haste(); }
@@ -153,6 +158,7 @@ private:
     ProfileFile file_;
     Pipeline pipeline_;
     std::optional<OffCpu> off_cpu_;
+    Requests requests_;
     EventId next_event_ = 1;
     std::optional<Allocations> allocations_;
     OutsideEvent* outside_ = nullptr;

@@ -17,6 +17,7 @@
 #include "profile/task_event.hpp"
 #include "render/answer.hpp"
 #include "render/function_totals.hpp"
+#include "render/request_rows.hpp"
 #include "render/run_facts.hpp"
 
 namespace flameprobe {
@@ -198,6 +199,22 @@ Json work(const NamedProfile& profile) {
     return all;
 }
 
+Json requests(const NamedProfile& profile) {
+    Json all = Json::array();
+    for (const RequestRow& row : request_rows(profile))
+        all.push_back({{"label", one_line(row.label)},
+                       {"count", row.count},
+                       {"failed", row.failed},
+                       {"mean_ns", row.mean_ns},
+                       {"p50_ns", row.p50_ns},
+                       {"p90_ns", row.p90_ns},
+                       {"p99_ns", row.p99_ns},
+                       {"p999_ns", row.p999_ns},
+                       {"longest_ns", row.longest_ns},
+                       {"not_seen_one_by_one", row.unseen}});
+    return all;
+}
+
 void add_stacks(Json& to, const NamedProfile& profile, const Totals& totals) {
     to["stack_samples"] = total_hits(profile);
     add_weight(to, "stack", profile, totals.samples);
@@ -271,6 +288,7 @@ void write_json(const NamedProfile& profile, const ByteSink& out) {
         if (const auto calls = blocked_calls(profile.summary.counters); !calls.empty()) all["blocked"] = blocked(calls);
         if (const auto rows = lock_table(profile); !rows.empty()) all["locks"] = locks(rows);
         all["work"] = work(profile);
+        all["requests"] = requests(profile);
     }
     add_functions(all, profile, totals);
     for (const NamedProfile& event : profile.others) all["other_events"].push_back(other_event(event));

@@ -2,6 +2,7 @@
 #include "export/output.hpp"
 #include "export/text.hpp"
 #include "render/answer.hpp"
+#include "render/request_rows.hpp"
 #include "render/run_facts.hpp"
 #include "render/text.hpp"
 #include "symbolize/named_profile.hpp"
@@ -70,6 +71,7 @@ private:
         count("lost", lost_samples(profile_.run, summary));
         count("throttled", summary.throttled);
         for (const auto& [name, amount] : profile_.work) count(("counted " + name).c_str(), amount);
+        for (const RequestRow& row : request_rows(profile_)) add("request " + row.label, request_text(row));
         add("CPU time", seconds(summary.process_cpu_ns));
         add("FlameProbe's CPU time", seconds(summary.own_cpu_ns));
         add("FlameProbe's memory", std::to_string(summary.own_memory) + " bytes");

@@ -56,11 +56,19 @@ void Compactor::pass_on(Last& last) {
 }
 
 void Compactor::host(const HostRecord& record) {
-    const auto* const count = std::get_if<WorkCount>(&record);
-    if (count == nullptr) return PartialSink::host(record);
-    CountSum& sum = counts_[{count->time_ns / slot_ns_, count->name}];
-    sum.amount = add_saturated(sum.amount, count->amount);
-    sum.last_ns = std::max(sum.last_ns, count->time_ns);
+    std::visit([this](const auto& kind) { add(kind); }, record);
+}
+
+void Compactor::add(const WorkCount& count) {
+    CountSum& sum = counts_[{count.time_ns / slot_ns_, count.name}];
+    sum.amount = add_saturated(sum.amount, count.amount);
+    sum.last_ns = std::max(sum.last_ns, count.time_ns);
+}
+
+void Compactor::add(const RequestTimes& times) {
+    RequestSum& sum = requests_[{times.time_ns / slot_ns_, times.label}];
+    sum.durations.add(times);
+    sum.last_ns = std::max(sum.last_ns, times.time_ns);
 }
 
 void Compactor::finish() {
@@ -70,6 +78,7 @@ void Compactor::finish() {
         pass_on(*last);
     }
     for (const auto& [key, sum] : counts_) to_.host(WorkCount{sum.last_ns, key.second, sum.amount});
+    for (const auto& [key, sum] : requests_) to_.host(sum.durations.record(sum.last_ns, key.second));
     if (summary_) to_.summary(*summary_);
 }
 

@@ -11,11 +11,13 @@
 #include "base/descriptor.hpp"
 #include "base/result.hpp"
 #include "outside/reader.hpp"
+#include "profile/durations.hpp"
 
 namespace flameprobe {
 
-/// Adds up samples by time slot, thread and stack, and counts of work by time slot and name; keeps the last summary;
-/// passes everything else on. Sums are passed on when later slots have begun, the rest and the summary by finish(). The
+/// Adds up samples by time slot, thread and stack, and counts of work and durations of requests by time slot and name;
+/// drops single passings of requests, whose samples have no times any more; keeps the last summary; passes everything
+/// else on. Sums are passed on when later slots have begun, the rest and the summary by finish(). The
 /// last sample has the time of the last one that came: who appends to the profile writes times as differences to it.
 /// Memory: about 40 bytes for each sum of two slots.
 class Compactor final : public PartialSink {
@@ -43,6 +45,10 @@ private:
     };
 
     void add(EventId event, const Sample& sample);
+    void add(const Death& death) { PartialSink::host(death); }
+    void add(const WorkCount& count);
+    void add(const RequestTimes& times);
+    void add(const Passing& /*passing*/) {}
     void pass_on_first_slot();
     void pass_on(Last& last);
 
@@ -53,6 +59,11 @@ private:
         std::uint64_t amount = 0, last_ns = 0;
     };
     std::map<std::pair<std::uint64_t, std::string>, CountSum> counts_;  // by slot and name
+    struct RequestSum {
+        Durations durations;
+        std::uint64_t last_ns = 0;
+    };
+    std::map<std::pair<std::uint64_t, std::string>, RequestSum> requests_;  // by slot and label
     std::optional<Summary> summary_;
     Last last_own_, last_other_;
 };

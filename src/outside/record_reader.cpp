@@ -2,6 +2,7 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "outside/reader.hpp"
@@ -156,7 +157,13 @@ template <class... Records>
 RecordReader::Complaint RecordReader::host(ByteReader& in, ExtendedKind kind,
                                            const std::variant<Records...>* /*types*/) {
     Complaint complaint = nullptr;  // a kind of a later version is skipped
-    const auto use = [&](const auto& record) -> Complaint { return sink_.host(record), nullptr; };
+    const auto use = [&]<class Record>(const Record& record) -> Complaint {
+        if constexpr (std::is_same_v<Record, Passing>) {
+            if (record.thread >= threads_) return "a passing of a thread that is not defined";
+            if (record.label >= strings_) return "a passing whose label is not defined";
+        }
+        return sink_.host(record), nullptr;
+    };
     ((kind == kind_of<Records> ? void(complaint = pass<Records>(in, use)) : void()), ...);
     return complaint;
 }

@@ -52,6 +52,8 @@ enum class ExtendedKind : std::uint64_t {
     count = 9,          // units of work that the program has counted
     event = 10,         // another than the run's own
     event_sample = 11,  // of such an event
+    requests = 12,      // how long those of a label took
+    passing = 13,       // of one request
 };
 
 /// Bounds what a reader keeps for each event.

@@ -104,9 +104,25 @@ inline constexpr auto kind_of<Death> = format::ExtendedKind::death;
 template <>
 inline constexpr auto kind_of<WorkCount> = format::ExtendedKind::count;
 
+template <>
+inline constexpr auto kind_of<RequestTimes> = format::ExtendedKind::requests;
+template <>
+inline constexpr auto kind_of<Passing> = format::ExtendedKind::passing;
+
 template <class Codec, FieldsOf<WorkCount> Record>
 void list_fields(Codec& field, Record& count) {
     field(count.time_ns), field(count.name), field(count.amount);
+}
+
+template <class Codec, FieldsOf<RequestTimes> Record>
+void list_fields(Codec& field, Record& requests) {
+    field(requests.time_ns), field(requests.label), field(requests.failed), field(requests.sum_ns);
+    field(requests.longest_ns), field(requests.unseen), field(requests.cells), field(requests.coarse);
+}
+
+template <class Codec, FieldsOf<Passing> Record>
+void list_fields(Codec& field, Record& passing) {
+    field(passing.thread), field(passing.label), field(passing.begin_ns), field(passing.ns), field(passing.flags);
 }
 
 template <class Codec, FieldsOf<Death> Record>

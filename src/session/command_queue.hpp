@@ -9,7 +9,7 @@
 
 namespace flameprobe {
 
-using Request = flameprobe_request;
+using Request = flameprobe_demand;
 
 /// Those after which the collector ends.
 inline constexpr std::uint32_t last_requests = request_finish | request_leave | request_retire | request_room;

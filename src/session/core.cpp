@@ -13,6 +13,7 @@
 #include "base/system_call_names.hpp"
 #include "capture/alloc/host_allocations.hpp"
 #include "capture/handler/handler.hpp"
+#include "collect/requests.hpp"
 #include "collect/thread_registry.hpp"
 #include "collect/usage.hpp"
 #include "sandbox/host_restrictions.hpp"
@@ -146,6 +147,7 @@ void use_services(const flameprobe_services* services) {
     host_sigaction = services->sigaction;
     if (services->create_thread != nullptr) create_thread = services->create_thread;
     alloc::use_table(static_cast<const alloc::Table*>(services->allocations));
+    read_passings_of(static_cast<passings::State*>(services->passings));
     read_unit_counts_by({.read =
                              [] {
                                  std::array<flameprobe_unit_count, 256> found;
@@ -194,7 +196,7 @@ constexpr flameprobe_core table = {
     .dump = dump,
     .is_running = is_running,
     .ask =
-        [](flameprobe_request request) {
+        [](flameprobe_demand request) {
             if (Session* session = current_session()) session->ask(request);
         },
     .died = died,

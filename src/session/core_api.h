@@ -13,7 +13,7 @@ extern "C" {
 
 /* What threads of the host ask of the collector. A new one has its bit here, its line in Collector::handle(), and
  * is asked for in preload/ by `core->ask(...)`. */
-enum flameprobe_request {
+enum flameprobe_demand {
     request_nothing = 0, /* just an answer */
     request_start = 1,
     request_stop = 2,
@@ -32,7 +32,7 @@ enum flameprobe_request {
     request_room = 8192         /* finish, and say why: see make_room */
 };
 
-#define FLAMEPROBE_CORE_VERSION 23
+#define FLAMEPROBE_CORE_VERSION 24
 
 /* When the collector's thread ends for a while: if the host has one thread; if besides it has other capabilities than
  * the caller; among any threads, of which one at a time may ask for it. */
@@ -54,6 +54,8 @@ struct flameprobe_services {
     int (*sigaction)(int number, const struct sigaction* action, struct sigaction* old);
     /* pthread_create(3) as the host sees it, where the collector's thread has to be made by that; else null. */
     int (*create_thread)(pthread_t* thread, const pthread_attr_t* attributes, void* (*routine)(void*), void* argument);
+    /* What passings of requests are written to (capture/passings.hpp). */
+    void* passings;
 };
 
 struct flameprobe_core {
@@ -78,7 +80,7 @@ struct flameprobe_core {
 
     /* Sends one request that needs no arguments, such as request_flush, and returns when the collector has acted; at
      * once if there is no collector, and in another process (a vfork child). Async-signal-safe. */
-    void (*ask)(enum flameprobe_request request);
+    void (*ask)(enum flameprobe_demand request);
     /* A fatal signal: `info` and `context` as its handler got them. Records the last stack. Async-signal-safe. */
     void (*died)(int signal, const void* info, const void* context);
     /* When the host's last own code has run: ends sampling and writes the results; the later of two callers waits for

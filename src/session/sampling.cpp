@@ -8,6 +8,7 @@
 #include "base/hash.hpp"
 #include "base/host_process.hpp"
 #include "capture/blocked_reader.hpp"
+#include "collect/requests.hpp"
 #include "collect/usage.hpp"
 #include "profile/task_event.hpp"
 #include "session/family.hpp"
@@ -63,6 +64,7 @@ void Sampling::start(const std::optional<Recording::CountedTo>& from) {
     if (auto started = engine_.source->start(); !started) return give_up(started.error().message);
     turn(waits ? Phase::waiting : Phase::on);
     const CaptureFacts& facts = engine_.source->facts();
+    time_passings(true);
     new_threads_.want(facts.meets_threads, facts.reaches ? facts.period_ns : 0);
     last_flush_ns_ = monotonic_ns();
 }
@@ -78,7 +80,7 @@ bool Sampling::recorded_later() const {
 
 bool Sampling::has_something_to_record() const {
     return engine_.source->has_samples() || host_cpu_ns() >= not_recorded_since_.process_ns + options_.least_cpu_ns ||
-           (any_units_counted() && unit_counts() != not_recorded_since_.units);
+           any_passings() || (any_units_counted() && unit_counts() != not_recorded_since_.units);
 }
 
 bool Sampling::records() {
@@ -102,6 +104,7 @@ void Sampling::stop(bool for_good) {
     if (!on()) return;
     const bool waited = is(Phase::waiting);
     turn(Phase::off);
+    time_passings(false);
     new_threads_.want(false);
     meet_threads();
     for_good ? engine_.source->stop_for_good() : engine_.source->stop();

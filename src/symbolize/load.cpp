@@ -155,6 +155,7 @@ NamedProfile take_facts(RawProfile& raw) {
     }
     profile.summary = raw.last_summary;
     profile.work = raw.work;
+    profile.requests = raw.requests;
     profile.threads = raw.threads;
     profile.mappings = raw.mappings;
     profile.locations = raw.locations;
@@ -217,6 +218,7 @@ Result<NamedProfile> load(ByteSource& source, const SampleFilter& filter, const 
         for (const std::string& name : raw.events.names()) there += (there.empty() ? "" : ", ") + name;
         return Error{source.name() + ": holds no event '" + filter.event + "': it has " + there};
     }
+    raw.choose_requests();
     split_by_time(raw, raw.run_info ? with_provenance(options, *raw.run_info) : options);
     const std::vector<LocationId> last_stack = add_last_stack(raw);
     NamedProfile profile = take_facts(raw);

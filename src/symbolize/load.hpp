@@ -13,10 +13,20 @@
 
 namespace flameprobe {
 
+/// What was sampled in requests of one label (FlameProbe::Request) that took so long; `others` of it: in its others.
+struct RequestChoice {
+    std::string label;                                         // empty: any code
+    std::uint32_t from_cell = 0, to_cell = ~std::uint32_t{0};  // duration_cell(), both inclusive
+
+    bool has(std::uint64_t cell) const { return cell >= from_cell && cell <= to_cell; }
+    bool operator==(const RequestChoice&) const = default;
+};
+
 /// Which samples to keep; empty keeps all.
 struct SampleFilter {
     std::string thread;  // name or tid
     std::string scope;   // label somewhere in the stack
+    RequestChoice requests;
     // With these the result's start and duration are the window's.
     std::optional<std::uint64_t> from_ns;  // after the run's start, inclusive
     std::optional<std::uint64_t> to_ns;    // exclusive

@@ -14,6 +14,7 @@
 
 #include "base/hash.hpp"
 #include "base/id_table.hpp"
+#include "profile/durations.hpp"
 #include "profile/model.hpp"
 
 namespace flameprobe {
@@ -209,6 +210,7 @@ struct NamedProfile {
     std::vector<std::string> shown_events;  // those of them that were asked for when it was sampled
     Summary summary;
     std::map<std::string, std::uint64_t> work;  // units that the program counted, by name
+    RequestDurations requests;                  // by label: how long they took
     std::vector<Thread> threads;
     std::vector<Mapping> mappings;
     std::vector<Location> locations;

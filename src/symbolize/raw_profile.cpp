@@ -106,6 +106,7 @@ bool RawProfile::in_window(std::uint64_t time_ns, std::uint64_t late_ns) const {
 
 void RawProfile::keep(const WorkCount& count) {
     if (!in_window(count.time_ns, filter_.late_counts_ns)) return;
+    if (!filter_.requests.label.empty()) return;  // units of other work
     std::uint64_t& sum = work[count.name];
     sum = add_saturated(sum, count.amount);
 }
@@ -121,12 +122,17 @@ void RawProfile::keep(const Sample& sample, EventId event) {
     last_sample_ns = std::max(last_sample_ns, sample.time_ns);
     if (!in_window(sample.time_ns, 0)) return;
     if (sample.weight == 0 || !events.reads(event)) return;
-    const std::uint64_t key = std::uint64_t{sample.thread} << 32 | sample.stack;
+    const TimedSample timed = {std::uint64_t{sample.thread} << 32 | sample.stack, sample.time_ns, sample.weight,
+                               sample.hits};
+    filter_.requests.label.empty() ? keep_timed(timed) : in_requests_.push_back(timed);
+}
+
+void RawProfile::keep_timed(const TimedSample& sample) {
     constexpr std::size_t most_apart = 4'000'000;  // 128 MB; what comes after them is named by what lay there last
-    if (by_time_ && has_jit_dump_ && in_run_time_code_[sample.stack] && apart.size() < most_apart)
-        apart.push_back({key, sample.time_ns, sample.weight, sample.hits});
+    if (by_time_ && has_jit_dump_ && in_run_time_code_[static_cast<StackId>(sample.key)] && apart.size() < most_apart)
+        apart.push_back(sample);
     else
-        add(key, sample.time_ns, sample.weight, sample.hits);
+        add(sample.key, sample.time_ns, sample.weight, sample.hits);
 }
 
 void RawProfile::add(std::uint64_t key, std::uint64_t time_ns, std::uint64_t weight, std::uint64_t hits) {

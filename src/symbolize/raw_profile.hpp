@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "profile/durations.hpp"
 #include "profile/sink.hpp"
 #include "symbolize/event_choice.hpp"
 #include "symbolize/live_heap.hpp"
@@ -97,6 +98,9 @@ public:
     std::vector<std::uint64_t> alive_over_time(std::uint64_t& stretch_ns) const;
     /// Whether what is on the leaf's side of this stack is the stack of a lock's holder (is_holder_note()).
     bool is_holders(StackId stack) const { return holders_[stack]; }
+    /// Where the filter asks for requests: drops what was not sampled in them. Who a sample's request is tells the
+    /// passing of its thread at its time. To be called when all is read.
+    void choose_requests();
     /// Counts a sample that was kept apart.
     void add(std::uint64_t key, std::uint64_t time_ns, std::uint64_t weight, std::uint64_t hits);
     EventChoice events;
@@ -106,6 +110,7 @@ public:
         std::uint64_t time_ns = 0, weight = 0, hits = 0;
     };
     std::vector<TimedSample> apart;
+    RequestDurations requests;  // that the filter keeps, by label
 
     std::optional<RunInfo> run_info;
     Summary last_summary;
@@ -128,7 +133,10 @@ private:
 
     void keep(const Death& death) { death_record = death; }
     void keep(const WorkCount& count);
+    void keep(const RequestTimes& times);
+    void keep(const Passing& passing);
     void keep(const Sample& sample, EventId event);
+    void keep_timed(const TimedSample& sample);
     void keep_heap(EventId event, const Sample& sample);
 
     /// By thread << 32 | stack, sorted by it.
@@ -138,6 +146,8 @@ private:
     mutable LiveHeap heap_;  // sorted when it is asked
     const bool by_time_;
     bool has_jit_dump_ = false;
+    std::vector<Passing> passings_;                              // of the requests that the filter asks for
+    std::vector<TimedSample> in_requests_;                       // maybe
     std::vector<bool> in_run_time_code_ = std::vector<bool>(1);  // by stack
     std::vector<bool> holders_ = std::vector<bool>(1);           // by stack
     std::unordered_map<std::uint64_t, Amount> sums_;             // by thread << 32 | stack

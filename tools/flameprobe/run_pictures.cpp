@@ -167,13 +167,13 @@ std::vector<std::string> pictures_of_other_events(const std::vector<std::string>
     return others;
 }
 
-/// The lines of the provenance beside the picture whose key begins so.
-std::vector<std::string> lines_of_provenance(const std::string& stem, const std::string& key) {
+/// The lines of the provenance beside the picture whose key begins so, with what of the key follows if `with_key`.
+std::vector<std::string> lines_of_provenance(const std::string& stem, const std::string& key, bool with_key = false) {
     std::vector<std::string> found;
     std::istringstream lines(read_small_file((stem + ".txt").c_str()).value_or(""));
     for (std::string line; std::getline(lines, line);)
         if (const std::size_t colon = line.find(": "); line.starts_with(key) && colon != line.npos)
-            found.push_back(line.substr(colon + 2));
+            found.push_back(line.substr(with_key ? key.size() : colon + 2));
     return found;
 }
 
@@ -182,7 +182,12 @@ std::vector<std::string> words_of(const std::string& picture, const FinishedRun&
                                   bool brief) {
     const std::string stem = picture.substr(0, picture.rfind('.')), folded = stem + ".folded";
     std::vector<std::string> lines;
-    if (is_of_run(stem + ".txt", run.start)) lines = lines_of_provenance(stem, "answer");
+    if (is_of_run(stem + ".txt", run.start)) {
+        lines = lines_of_provenance(stem, "answer");
+        constexpr std::size_t most = 3;  // labels, those with the most requests
+        const auto requests = lines_of_provenance(stem, "request ", true);
+        lines.insert(lines.end(), requests.begin(), requests.begin() + std::min(requests.size(), most));
+    }
     std::error_code unreadable;
     constexpr std::uintmax_t most_bytes = std::uintmax_t{64} << 20;
     if (!is_of_run(folded, run.start) || std::filesystem::file_size(folded, unreadable) > most_bytes || unreadable)

@@ -5,6 +5,7 @@
 #include "export/text.hpp"
 #include "render/describe.hpp"
 #include "render/function_totals.hpp"
+#include "render/request_rows.hpp"
 #include "render/run_facts.hpp"
 #include "render/text.hpp"
 #include "symbolize/named_profile.hpp"
@@ -81,6 +82,7 @@ std::string info_text(const NamedProfile& profile) {
     for (const RunFact& label : profile.run.labels) out += line("Label", label.name + "=" + label.value);
     out += weight_line(profile);
     for (const auto& [name, amount] : profile.work) out += line("Counted", work_text(profile, name, amount));
+    for (const RequestRow& row : request_rows(profile)) out += line("Request " + row.label, request_text(row));
     for (const auto& [name, value] : profile.summary.counters) {
         if (!name.starts_with(counter::note)) out += line("Counter", name + " " + count_text(value));
     }

@@ -147,6 +147,7 @@ void merge_facts(NamedProfile& into, const NamedProfile& from, const std::vector
             into.merged_files.push_back(file);
     }
     for (const auto& [name, amount] : from.work) into.work[name] = add_saturated(into.work[name], amount);
+    for (const auto& [label, durations] : from.requests) into.requests[label].add(durations);
 }
 
 }  // namespace flameprobe

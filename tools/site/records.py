@@ -13,7 +13,8 @@ FIELDS = SOURCES / "profile" / "record_fields.hpp"
 STRUCTS = (SOURCES / "profile" / "model.hpp", SOURCES / "base" / "regular_file.hpp")
 NUMBERS = SOURCES / "profile" / "format.hpp"
 # The record of a structure that has a number; of others, where their fields stand.
-RECORD_OF = {"RunInfo": "run", "Mapping": "mapping", "Summary": "summary", "Death": "death", "WorkCount": "count", "EventInfo": "event"}
+RECORD_OF = {"RunInfo": "run", "Mapping": "mapping", "Summary": "summary", "Death": "death", "WorkCount": "count", "EventInfo": "event",
+             "RequestTimes": "requests", "Passing": "passing"}
 PART_OF = {"RunFact": "item of the lists `facts` and `labels` of a run", "ThreadAccount": "item of a summary's list `threads`",
            "ArchivedSymbol": "item of record 6, symbols"}
 TYPES = {"std::string": "string", "bool": "varint", "MappingKind": "varint", "std::vector<std::uint64_t>": "list of varints",

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "flameprobe/count.hpp"
+#include "flameprobe/request.hpp"
 #include "flameprobe/scope_context.hpp"
 
 #define NOINLINE __attribute__((noinline))
@@ -43,6 +44,11 @@ NOINLINE void two_scopes() {
 NOINLINE void interned() {
     static const FlameProbe::Label label = FlameProbe::intern("tenant", "acme");
     FlameProbe::Scope guard{label};
+    asm volatile("");
+}
+
+NOINLINE void request() {
+    FlameProbe::Request guard{"checkout"};
     asm volatile("");
 }
 
@@ -82,6 +88,7 @@ constexpr std::array rows{
     Row{"empty function, shared library", empty_shared, 2'000'000},
     Row{"scope, shared library", scope_shared, 2'000'000},
     Row{"count", count, 2'000'000},
+    Row{"request", request, 50'000},
     Row{"pair of clock_gettime", clock_pair, 50'000},
     Row{"intern, known text", intern_known, 50'000},
     Row{"capture of one scope", capture, 5'000},

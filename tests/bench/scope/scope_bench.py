@@ -13,9 +13,9 @@ import sys
 import tempfile
 
 ROWS = ["empty function", "scope", "two scopes", "scope, interned label", "empty function, shared library",
-        "scope, shared library", "pair of clock_gettime", "intern, known text", "capture of one scope"]
+        "scope, shared library", "request", "pair of clock_gettime", "intern, known text", "capture of one scope"]
 BASE = {"scope": "empty function", "two scopes": "empty function", "scope, interned label": "empty function",
-        "scope, shared library": "empty function, shared library"}
+        "scope, shared library": "empty function, shared library", "request": "empty function"}
 
 
 def environment(**more):

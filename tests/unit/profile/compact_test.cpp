@@ -172,3 +172,30 @@ TEST_CASE("counts of work keep their sum when a profile is compacted") {
     CHECK(sums.sums == std::map<std::string, std::uint64_t>{{"requests", 1200}, {"bytes", 798000}});
     CHECK(sums.records == 8);
 }
+
+TEST_CASE("requests stay counted when a profile is compacted, and their passings go") {
+    class Kept final : public PartialSink {
+    public:
+        Durations all;
+        unsigned records = 0, passings = 0;
+        void host(const HostRecord& record) override {
+            if (const auto* const times = std::get_if<RequestTimes>(&record)) ++records, all.add(*times);
+            if (std::holds_alternative<Passing>(record)) ++passings;
+        }
+    } kept;
+    Compactor compactor(kept, 1000);
+    for (std::uint64_t time = 0; time < 4000; time += 10) {
+        compactor.host(RequestTimes{time, "checkout", 1, 500, time, 2, {3, 1, 100, 5, 7, 1}, false});
+        compactor.host(Passing{0, 0, time, 5, Passing::sampled});
+    }
+    compactor.finish();
+    CHECK(kept.records == 4);
+    CHECK(kept.passings == 0);
+    CHECK(kept.all.cells == std::map<std::uint32_t, std::uint64_t>{{3, 400}, {103, 2000}, {110, 400}});
+    CHECK(kept.all.count() == 2800);
+    CHECK(kept.all.coarse == 2800);
+    CHECK(kept.all.failed == 400);
+    CHECK(kept.all.sum_ns == 200'000);
+    CHECK(kept.all.longest_ns == 3990);
+    CHECK(kept.all.unseen == 800);
+}

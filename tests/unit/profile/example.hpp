@@ -38,6 +38,8 @@ inline void write_example(ProfileSink& out) {
     out.sample({900'000, 1, 4, 7, 3});
     out.sample({~std::uint64_t{0}, 1, 0, ~std::uint64_t{0}});
     out.host(WorkCount{950'000, "requests", 12});
+    out.host(RequestTimes{960'000, "checkout", 1, 7'000'000, 5'000'000, 1, {2000, 2, 55, 1}, false});
+    out.host(Passing{1, 0, 100'000, 5'000'000, Passing::failed | Passing::sampled});
     out.thread(1, {4243, "renamed"});
     out.event(1, {"offcpu", "waiting time", 99, 1});
     out.event(2, {"page-faults", "software event", 0, 0});

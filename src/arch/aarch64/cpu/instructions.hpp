@@ -77,6 +77,14 @@ private:
 /// For a thread of ours, which begins with the modes of the thread of the host that made it.
 inline void use_plain_floats() noexcept { asm volatile("msr fpcr, %0" : : "r"(std::uint64_t{0})); }
 
+/// The CPU's counter of time, whose rate is the same on all CPUs and never changes (Arm ARM, D11.1).
+inline std::uint64_t counter() noexcept {
+    std::uint64_t value;
+    asm volatile("mrs %0, cntvct_el0" : "=r"(value));
+    return value;
+}
+inline bool counter_is_steady() noexcept { return true; }
+
 /// To be called in a loop that waits for another thread.
 inline void relax() noexcept { asm volatile("yield"); }
 

@@ -73,6 +73,17 @@ inline void use_plain_floats() noexcept {
     asm volatile("fninit\n\tldmxcsr %0" : : "m"(as_a_program_begins));
 }
 
+/// The CPU's time stamp counter. It may fault: prctl(2), PR_SET_TSC.
+inline std::uint64_t counter() noexcept { return __builtin_ia32_rdtsc(); }
+
+/// Whether it goes on at one rate, whatever the CPU does: CPUID 80000007, EDX bit 8 (Intel SDM vol. 3, "Invariant
+/// TSC").
+inline bool counter_is_steady() noexcept {
+    std::uint32_t eax = 0x80000007, ebx, ecx = 0, edx;
+    asm volatile("cpuid" : "+a"(eax), "=b"(ebx), "+c"(ecx), "=d"(edx));
+    return (edx & 0x100) != 0;
+}
+
 /// To be called in a loop that waits for another thread.
 inline void relax() noexcept { __builtin_ia32_pause(); }
 
