@@ -8,6 +8,7 @@
 
 #include "base/clock.hpp"
 #include "render/palette.hpp"
+#include "request_sides.hpp"
 #include "selection.hpp"
 
 namespace flameprobe {
@@ -88,6 +89,16 @@ Problem expression(const Text& text, std::string& into) {
     return {};
 }
 
+/// "10ms 50ms".
+Problem between(Arguments& into, const Text& text) {
+    const std::size_t space = text.find(' ');
+    if (space == text.npos) return "give two times, such as 10ms 50ms";
+    const auto from = parse_time(text.substr(0, space)), to = parse_time(text.substr(space + 1));
+    if (!from || !to) return (from ? to : from).error().message;
+    into.between = {*from, *to};
+    return {};
+}
+
 using A = Arguments;
 
 /// Where a choice of samples goes: that may stand twice.
@@ -107,6 +118,12 @@ std::vector<CommandOption<A>> known_options() {
         {"diff", none, always([](A& a, const Text&) { a.diff = true; })},
         {"fail-above", value, [](A& a, const Text& v) { return percent(v, a.fail_above); }},
         {"archive", none, always([](A& a, const Text&) { a.archive = true; })},
+        {"requests", value, always([](A& a, const Text& v) {
+             a.filter.requests.label = v;
+             a.diff = true;
+         })},
+        {"slowest", value, [](A& a, const Text& v) { return percent(v, a.slowest); }},
+        {"between", value, between},
         {"min-samples", value, [](A& a, const Text& v) { return put_number<std::uint64_t>(v, a.gates.min_samples); }},
         {"min-rooted", value, [](A& a, const Text& v) { return put(parse_percentage(v), a.gates.min_rooted); }},
         {"max-lost", value, [](A& a, const Text& v) { return put(parse_percentage(v), a.gates.max_lost); }},
@@ -146,6 +163,7 @@ std::optional<Error> contradiction(const Arguments& arguments) {
     if (arguments.inputs.empty()) return Error{"name at least one input"};
     if (arguments.diff && arguments.inputs.size() > 2)
         return Error{"--diff takes two inputs, before and after: several of a side have commas between"};
+    if (const Text why = refused_requests(arguments); !why.empty()) return Error{why};
     if (const Text why = refused_sides(arguments); !why.empty()) return Error{why};
     if (arguments.tree && (arguments.diff || arguments.archive)) return Error{"--tree makes one picture of its inputs"};
     if (arguments.comment && (arguments.diff || arguments.archive || arguments.top || arguments.by_scope))
@@ -240,9 +258,20 @@ Result<std::uint64_t> parse_time(const std::string& text) {
 Result<Arguments> parse_arguments(int argc, char* const argv[]) {
     Arguments arguments;
     const auto options = known_options();
-    const auto first = take_options<Arguments>(argc, argv, options, arguments);
+    // An option has one value for getopt_long(3): the two of --between become one.
+    std::vector<Text> words(argv, argv + argc);
+    for (std::size_t at = 1; at + 2 < words.size(); ++at) {
+        if (words[at] != "--between" || !parse_time(words[at + 2])) continue;
+        words[at + 1] += " " + words[at + 2];
+        words.erase(words.begin() + static_cast<std::ptrdiff_t>(at) + 2);
+    }
+    std::vector<char*> pointers;
+    for (Text& word : words) pointers.push_back(word.data());
+    const int count = static_cast<int>(pointers.size());
+    pointers.push_back(nullptr);
+    const auto first = take_options<Arguments>(count, pointers.data(), options, arguments);
     if (!first) return first.error();
-    arguments.inputs.assign(argv + *first, argv + argc);
+    arguments.inputs.assign(pointers.begin() + *first, pointers.begin() + count);
     if (arguments.help || arguments.version) return arguments;
     if (auto error = contradiction(arguments)) return *error;
     return arguments;

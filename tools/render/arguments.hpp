@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.hpp"
@@ -34,6 +35,10 @@ struct Arguments {
         SampleFilter filter;
         std::string process;
     } second;
+    /// Of Arguments::filter.requests, which are compared with the others: the slowest per cent, or those that took so
+    /// long, in nanoseconds.
+    std::optional<double> slowest;
+    std::optional<std::pair<std::uint64_t, std::uint64_t>> between;
     CutOptions cut;
     std::optional<std::uint64_t> top;  // rows of the table
     std::optional<SortBy> sort;        // unset: self in a table of one profile, total in a comparison

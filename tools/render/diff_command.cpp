@@ -1,4 +1,6 @@
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "commands.hpp"
 #include "diff.hpp"
@@ -7,6 +9,7 @@
 #include "export/output_file.hpp"
 #include "provenance_file.hpp"
 #include "render/function_totals.hpp"
+#include "request_sides.hpp"
 
 namespace flameprobe {
 
@@ -50,9 +53,19 @@ int diff_command(Arguments& arguments) {
         if (!chosen) return complain(wrong_usage, chosen.error().message);
         format = *chosen;
     }
+    std::optional<RequestSides> requests;
+    if (!arguments.filter.requests.label.empty()) {
+        auto chosen = RequestSides::choose(arguments, arguments.inputs);
+        if (!chosen) return complain(failed, chosen.error().message);
+        requests = std::move(*chosen);
+    }
     auto loaded = load_diff_sides(arguments);
     if (!loaded) return complain(failed, loaded.error().message);
     auto& [sides, names] = *loaded;
+    if (requests) {
+        names = {requests->words(false), requests->words(true)};
+        for (const bool slow : {false, true}) requests->learn(sides[slow ? 1 : 0].profile, slow);
+    }
     for (const DiffSide& side : sides) {
         const NamedProfile& profile = side.profile;
         for (const std::string& warning : profile.warnings) complain(done, warning);
@@ -65,8 +78,8 @@ int diff_command(Arguments& arguments) {
     const std::string provenance = provenance_of_both(sides[0].profile, sides[1].profile);
     auto diff = diff_sides(std::move(sides[0]), std::move(sides[1]), arguments.per);
     if (!diff) return complain(failed, diff.error().message);
-    const DiffTable table =
-        diff_table(*diff, arguments.top, sort_of(arguments), arguments.fail_above, names_of(arguments));
+    DiffTable table = diff_table(*diff, arguments.top, sort_of(arguments), arguments.fail_above, names_of(arguments));
+    if (requests) table.text = requests->sentence() + table.text;
     if (arguments.output != "-") {
         if (const int status = print(table.text); status != done) return status;
     }

@@ -9,6 +9,7 @@ namespace flameprobe {
 namespace {
 
 bool is_chosen(const std::string& text) { return !text.empty(); }
+bool is_chosen(const RequestChoice& requests) { return !requests.label.empty(); }
 template <class T>
 bool is_chosen(const std::optional<T>& value) {
     return value.has_value();
@@ -19,6 +20,7 @@ void for_each_choice(Arguments& arguments, const auto& see) {
     SampleFilter &first = arguments.filter, &second = arguments.second.filter;
     see(first.thread, second.thread);
     see(first.scope, second.scope);
+    see(first.requests, second.requests);
     see(first.pid, second.pid);
     see(first.from_ns, second.from_ns);
     see(first.to_ns, second.to_ns);
