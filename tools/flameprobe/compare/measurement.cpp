@@ -3,8 +3,10 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string_view>
 
 #include "base/proc.hpp"
 #include "profile/names.hpp"
@@ -141,6 +143,11 @@ Result<TwoSides> two_values(const Measurement& measurement, const std::string& v
         copy.sweep.erase(variable);
     }
     return sides;
+}
+
+bool is_archive(const std::string& path) {
+    constexpr std::array<std::string_view, 5> endings = {".tar", ".tgz", ".tar.gz", ".tar.xz", ".tar.zst"};
+    return std::any_of(endings.begin(), endings.end(), [&path](std::string_view end) { return path.ends_with(end); });
 }
 
 }  // namespace flameprobe::compare

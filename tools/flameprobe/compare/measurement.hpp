@@ -52,4 +52,7 @@ struct TwoSides {
 /// sides. An Error if no scenario has the variable, or it does not have two values.
 Result<TwoSides> two_values(const Measurement& measurement, const std::string& variable);
 
+/// Whether the name ends in .tar, .tgz, .tar.gz, .tar.xz or .tar.zst.
+bool is_archive(const std::string& path);
+
 }  // namespace flameprobe::compare

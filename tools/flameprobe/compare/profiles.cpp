@@ -6,7 +6,7 @@
 
 #include "../commands.hpp"
 #include "diff_load.hpp"
-#include "revision.hpp"
+#include "measurement.hpp"
 
 namespace flameprobe::compare {
 

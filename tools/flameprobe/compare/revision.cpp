@@ -1,10 +1,8 @@
 #include "revision.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <filesystem>
-#include <string_view>
 #include <utility>
 
 #include "../output_of.hpp"
@@ -55,11 +53,6 @@ Result<std::string> find_side(const std::string& name, const std::string& store)
         return Error{name + " is commit " + commit.substr(0, commit_bytes) + ", and " + store +
                      "/ has no results of it: run flameprobe bench there, or name another directory with --store"};
     return path;
-}
-
-bool is_archive(const std::string& path) {
-    constexpr std::array<std::string_view, 5> endings = {".tar", ".tgz", ".tar.gz", ".tar.xz", ".tar.zst"};
-    return std::any_of(endings.begin(), endings.end(), [&path](std::string_view end) { return path.ends_with(end); });
 }
 
 Result<Measurement> read_archive(const std::string& path) {

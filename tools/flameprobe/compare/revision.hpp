@@ -15,8 +15,6 @@ Result<std::string> find_side(const std::string& name, const std::string& store)
 /// The newest DATE-COMMIT or DATE-COMMIT.NUMBER of that commit that has a report; empty if there is none.
 std::string newest_of(const std::string& commit, const std::string& store);
 
-/// Whether the name ends in .tar, .tgz, .tar.gz, .tar.xz or .tar.zst.
-bool is_archive(const std::string& path);
 /// Reads the report in the archive, unpacked by tar(1).
 Result<Measurement> read_archive(const std::string& path);
 
