@@ -2,7 +2,7 @@
 """tools/site/records.py: the extended records of the `.fprobe`, and the kinds of mapping and note, as Markdown, from the code.
 
 The order of fields is that of list_fields() in src/profile/record_fields.hpp. Types and meanings are those of the members and
-their comments in src/profile/model.hpp and src/base/regular_file.hpp. A field without a type or a record without a number is
+their comments in src/profile (model.hpp, request_records.hpp) and src/base/regular_file.hpp. A field without a type or a record without a number is
 an error: KeyError."""
 
 import re
@@ -10,7 +10,7 @@ from pathlib import Path
 
 SOURCES = Path(__file__).resolve().parents[2] / "src"
 FIELDS = SOURCES / "profile" / "record_fields.hpp"
-STRUCTS = (SOURCES / "profile" / "model.hpp", SOURCES / "base" / "regular_file.hpp")
+STRUCTS = (SOURCES / "profile" / "model.hpp", SOURCES / "profile" / "request_records.hpp", SOURCES / "base" / "regular_file.hpp")
 NUMBERS = SOURCES / "profile" / "format.hpp"
 # The record of a structure that has a number; of others, where their fields stand.
 RECORD_OF = {"RunInfo": "run", "Mapping": "mapping", "Summary": "summary", "Death": "death", "WorkCount": "count", "EventInfo": "event",
