@@ -451,8 +451,8 @@ print(child())"""
         def compared(*options):
             return run([COMMAND, "compare", *options, "old.fprobe", "new.fprobe"], self.directory)
         self.assertEqual(compared("--process", "^python3$").stdout, compared().stdout)
-        self.assertIn("has no samples", compared("--process", "^nothing$").stderr)
-        self.assertIn("new.fprobe: has no samples", compared("--pid", str(trees[0][1])).stderr)
+        self.assertIn("there are no samples before", compared("--process", "^nothing$").stderr)
+        self.assertIn("there are no samples after", compared("--pid", str(trees[0][1])).stderr)
         self.assertEqual(compared("--process", "(").returncode, 2)
         self.assertEqual(compared("--pid", "x").returncode, 2)
 
