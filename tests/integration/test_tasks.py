@@ -208,7 +208,9 @@ class Tasks(Case):
         stacks, sums = self.stacks(), {}
         for frames, count in stacks:
             sums[frames[0]] = sums.get(frames[0], 0) + count
-        self.assertNotIn("[not known]", [frames[-1] for frames, _ in stacks])
+        # The two that hand words to and fro may change five times while they are read.
+        unknown = sum(count for frames, count in stacks if frames[-1] == "[not known]")
+        self.assertLess(unknown, 0.001 * sum(sums.values()))
         self.assertEqual({frames[-1] for frames, _ in self.of_task(stacks, "crowd::by_timer")}, {"timer"})
         self.assertEqual({frames[-1] for frames, _ in self.of_task(stacks, "crowd::by_notify")}, {"Notify"})
         self.assertAlmostEqual(sums["crowd::by_timer"] / sums["crowd::by_notify"], 7 / 3, delta=0.01)
@@ -218,7 +220,7 @@ class Tasks(Case):
         # Of the two that hand words to and fro each chain is one that the program has.
         ends = {"left": "mpsc receive", "right": "Notify"}
         for frames, _ in self.of_task(stacks, "crowd::restless"):
-            if frames[-1] not in ("[on a worker]", "[woken, waits for a worker]"):
+            if frames[-1] not in ("[on a worker]", "[woken, waits for a worker]", "[not known]"):
                 self.assertEqual(ends[frames[1].removeprefix("crowd::")], frames[-1], frames)
                 self.assertEqual(frames[2], "crowd::inner_" + frames[1].removeprefix("crowd::"), frames)
 
