@@ -97,31 +97,30 @@ NamedProfile profile_of_processes() {
 }
 
 /// A path of twenty functions of which each calls another one as well.
-NamedProfile branched_profile() {
+/// A stack of `levels` frames above `path`, at each level another beside it.
+template <typename NameOf>
+NamedProfile deep_profile(std::vector<std::string> path, int levels, NameOf name_of, const std::string& beside,
+                          std::uint64_t weight_beside, std::uint64_t weight) {
     test::ProfileOf made;
-    std::vector<std::string> path{"t:main"};
-    for (int level = 0; level < 20; ++level) {
-        path.push_back("level_" + std::to_string(level));
+    for (int level = 0; level < levels; ++level) {
+        path.push_back(name_of(level));
         std::vector<std::string> other = path;
-        other.push_back("side");
-        made.stack(other, 1);
+        other.push_back(beside);
+        made.stack(other, weight_beside);
     }
-    made.stack(path, 100);
+    made.stack(path, weight);
     return std::move(made.profile);
+}
+
+NamedProfile branched_profile() {
+    return deep_profile(
+        {"t:main"}, 20, [](int level) { return "level_" + std::to_string(level); }, "side", 1, 100);
 }
 
 /// Two functions that call each other six hundred times, each level with something beside it.
 NamedProfile recursive_profile() {
-    test::ProfileOf made;
-    std::vector<std::string> path{"t:json", "main", "parse"};
-    for (int level = 0; level < 600; ++level) {
-        path.push_back(level % 2 == 0 ? "Parser::value" : "Parser::array");
-        std::vector<std::string> other = path;
-        other.push_back("strtod");
-        made.stack(other, 2);
-    }
-    made.stack(path, 5);
-    return std::move(made.profile);
+    const auto name = [](int level) { return std::string(level % 2 == 0 ? "Parser::value" : "Parser::array"); };
+    return deep_profile({"t:json", "main", "parse"}, 600, name, "strtod", 2, 5);
 }
 
 /// A function whose source is there: this program's file.
