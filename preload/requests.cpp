@@ -37,8 +37,8 @@ Chunk* take_chunk(Pool& pool, uint32_t full) {
     uint32_t at = pool.free_hint.load(std::memory_order_relaxed);
     for (uint32_t tries = 0; tries < Pool::size; ++tries, at = (at + 1) % Pool::size) {
         Chunk& chunk = pool.chunks[at];
-        uint32_t nobody = chunk.owner.load(std::memory_order_relaxed);
-        if (nobody != 0 || !chunk.owner.compare_exchange_strong(nobody, own_tid, std::memory_order_acquire)) continue;
+        uint32_t owner = chunk.owner.load(std::memory_order_relaxed);
+        if (owner != 0 || !chunk.owner.compare_exchange_strong(owner, own_tid, std::memory_order_acquire)) continue;
         pool.free_hint.store((at + 1) % Pool::size, std::memory_order_relaxed);
         // A handler may have taken one meanwhile.
         if (__atomic_compare_exchange_n(&mine, &full, at + 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {

@@ -164,7 +164,7 @@ Result<TwoSides> read_sides(const CompareRequest& request) {
     return TwoSides{std::move(*before), std::move(*after)};
 }
 
-/// What no report of a bench is divided by.
+/// Whether options choose samples (--from, --thread, ...). A report of flameprobe bench has none to choose from.
 bool chooses_samples(Arguments arguments) {
     arguments.inputs = {"report.json", "report.json"};
     return !selection_words(arguments).empty() || arguments.filter.idle;
